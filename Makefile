@@ -1,0 +1,30 @@
+# Every target makes its own .venv from the pinned constraints; `python3`, `pip` and a package index are enough.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: demo test lint bench clean
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(READY)   ## train the Splice LSTM, compare all attacks, write runs/demo/report.html
+	$(BIN)/hammingbox demo --out runs/demo
+
+test: $(READY)   ## the whole test suite
+	$(BIN)/pytest -n 2
+
+lint: $(READY)   ## format, style, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)  ## print the measured figures of the README and the docs
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) runs

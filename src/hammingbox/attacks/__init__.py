@@ -1,0 +1,53 @@
+"""The attacks, one file each, and the table that the command line, the tests and the docs read."""
+
+from collections.abc import Callable
+from functools import partial
+
+from hammingbox.attacks.base import Attack, AttackResult
+from hammingbox.attacks.exhaustive import Exhaustive
+from hammingbox.attacks.genetic import Genetic
+from hammingbox.attacks.hotflip import HotFlip
+from hammingbox.attacks.pcaa import PCAA, Distribution
+from hammingbox.attacks.random import Random
+from hammingbox.attacks.two_stage import TwoStage
+from hammingbox.errors import unknown_name
+
+ATTACKS: dict[str, Callable[..., Attack]] = {
+    "pcaa": PCAA,
+    "pcaa_paper": PCAA.paper,
+    "sa": partial(TwoStage, guide="loss", search="brute"),
+    "ga": partial(TwoStage, guide="loss", search="greedy"),
+    "gsa": partial(TwoStage, guide="gradient", search="brute"),
+    "gga": partial(TwoStage, guide="gradient", search="greedy"),
+    "hotflip": HotFlip,
+    "hotflip_beam": partial(HotFlip, beam=8),
+    "genetic": Genetic,
+    "random": Random,
+    "exhaustive": Exhaustive,
+}
+
+
+def attack_named(name: str) -> Attack:
+    """An attack of the table with its default settings.
+
+    Raises:
+        InputError: the table has no such name.
+    """
+    if name not in ATTACKS:
+        raise unknown_name("attack", name, ATTACKS)
+    return ATTACKS[name]()
+
+
+__all__ = [
+    "ATTACKS",
+    "PCAA",
+    "Attack",
+    "AttackResult",
+    "Distribution",
+    "Exhaustive",
+    "Genetic",
+    "HotFlip",
+    "Random",
+    "TwoStage",
+    "attack_named",
+]

@@ -1,0 +1,112 @@
+"""SA, GA, GSA and GGA (appendix A.1 of the paper): choose epsilon features once, then search their categories."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Int64
+from torch import Tensor
+
+from hammingbox.attacks.base import Attack, Incumbent, best_points, refuse_above, try_moves
+from hammingbox.attacks.enumerate import mixed_radix
+from hammingbox.problem import Problem
+from hammingbox.seeding import RowRandom
+from hammingbox.types import OptionFloat, Slots
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoStage(Attack):
+    """The four search attacks the paper compares with: two ways to rank features, two ways to search them.
+
+    Stage 1 gives every feature an impact score, the best gain over its categories, and chooses the epsilon
+    highest. `guide="loss"` tries each change for real; `guide="gradient"` takes the first-order gain
+    g_ij - g_i,clean from one backward pass. (The paper says "the gradient of each feature"; the first-order gain
+    over *valid* changes is what that gradient estimates.) Stage 2 tries all combinations of categories of the chosen
+    features (`search="brute"`), or fixes them one feature after the other, the most influential first
+    (`search="greedy"`).
+
+    Forward passes, with d_i the valid categories of feature i, j ranging over the chosen features:
+
+    ====  ===========================  ==============  =====================
+    SA    1 + sum (d_i - 1)            + prod d_j      paper: nd + d^eps
+    GA    1 + sum (d_i - 1)            + sum (d_j - 1) paper: nd + eps d
+    GSA   2 (and 1 backward)           + prod d_j      paper: 1 + d^eps
+    GGA   2 (and 1 backward)           + sum (d_j - 1) paper: 1 + eps d
+    ====  ===========================  ==============  =====================
+
+    Attributes:
+        guide: how features are ranked.
+        search: how the categories of the chosen features are searched.
+        max_passes: refuses a brute search that needs more forward passes a row than this.
+    """
+
+    guide: Literal["loss", "gradient"]
+    search: Literal["brute", "greedy"]
+    max_passes: int = 100_000
+
+    @property
+    def needs_gradient(self) -> bool:  # type: ignore[override]
+        """Only the gradient guide does."""
+        return self.guide == "gradient"
+
+    def run(self, problem: Problem, random: RowRandom) -> Slots:  # noqa: ARG002
+        """Stage 1, then stage 2."""
+        best = Incumbent(problem)
+        chosen = self._stage_one(problem, best)
+        if self.search == "brute":
+            self._brute(problem, best, chosen)
+        else:
+            self._greedy(problem, best, chosen)
+        return best.slots
+
+    def _stage_one(self, problem: Problem, best: Incumbent) -> Int64[Tensor, "batch budget"]:
+        """The epsilon features of the highest impact, highest first."""
+        candidates, layout = problem.candidates, problem.candidates.layout
+        if self.search == "brute":  # refuse before the first stage is paid for: the dearest choice of features
+            dearest = candidates.counts.topk(problem.budget, dim=1).values.double().prod(1).max()
+            refuse_above(self.max_passes, int(dearest), "the search of all combinations", "max_passes")
+        if self.guide == "loss":
+            gain, _ = try_moves(problem, best.slots, candidates.moves)
+        else:
+            gain = first_order_gain(problem, best.slots)[1].masked_fill(~candidates.moves, -torch.inf)
+        impact = layout.reduce(gain, lambda rectangle: rectangle.amax(-1))
+        return impact.topk(problem.budget, dim=1).indices
+
+    @staticmethod
+    def _brute(problem: Problem, best: Incumbent, chosen: Int64[Tensor, "batch budget"]) -> None:
+        counts = problem.candidates.counts.gather(1, chosen)
+        chunk = next(problem.micro_batches(1)).stop
+        for rows, digits in mixed_radix(counts, chunk):
+            features = chosen[rows]
+            slot = problem.candidates.nth_valid(rows[:, None].expand_as(features), features, digits)
+            slots = torch.zeros(len(rows), best.slots.shape[1], dtype=torch.int64, device=rows.device)
+            slots.scatter_(1, features, slot)
+            best.offer(rows, slots, *problem.score(rows, slots))
+
+    @staticmethod
+    def _greedy(problem: Problem, best: Incumbent, chosen: Int64[Tensor, "batch budget"]) -> None:
+        layout = problem.candidates.layout
+        current = best.slots.clone()
+        for feature in chosen.unbind(1):
+            moves = problem.candidates.moves & (layout.feature_of == feature[:, None])
+            loss, fooled = try_moves(problem, current, moves)
+            rows, options = moves.nonzero().unbind(1)
+            if len(rows) == 0:
+                continue
+            points, who = best_points(rows, loss[rows, options], len(problem))
+            taken = options[points]
+            slots = current[who].scatter(1, feature[who, None], layout.slot_of[taken][:, None])
+            # A feature keeps its clean category where every change of it lowers the loss.
+            best.offer(who, slots, loss[who, taken], fooled[who, taken])
+            current = best.slots.clone()
+
+
+def first_order_gain(problem: Problem, slots: Slots) -> tuple[Tensor, OptionFloat]:
+    """Loss at discrete points, and the gain the gradient promises for changing each feature to each of its slots.
+
+    Cost: one forward and one backward pass a row.
+    """
+    layout = problem.candidates.layout
+    loss, gradient = problem.gradient(slots)
+    present = gradient.gather(1, layout.starts + slots)
+    return loss, gradient - layout.spread(present)

@@ -1,0 +1,1 @@
+"""Data sets as category ids with a schema."""

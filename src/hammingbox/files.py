@@ -1,0 +1,81 @@
+"""Files are written whole or not at all, and read with errors a person can act on."""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from hammingbox.errors import FileError
+
+
+@contextmanager
+def atomic_write(path: Path) -> Iterator[BinaryIO]:
+    """Opens a temporary file beside `path` that takes its place only when the block ends without an error.
+
+    Raises:
+        FileError: the folder cannot be made or the disk is full; nothing half-written is left behind.
+    """
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise FileError(
+            f"expected to write {path}, got: {error.strerror or error}. Free some space or choose another place."
+        ) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes a whole file atomically."""
+    with atomic_write(path) as file:
+        file.write(content)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes readable JSON atomically."""
+    write_bytes(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def read_bytes(path: Path) -> bytes:
+    """Reads a whole file.
+
+    Raises:
+        FileError: it is missing or unreadable.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FileError(f"expected a readable file at {path}, got: {error.strerror or error}.") from error
+
+
+def read_json(path: Path) -> Any:
+    """Reads JSON.
+
+    Raises:
+        FileError: it is missing, truncated or not JSON.
+    """
+    try:
+        return json.loads(read_bytes(path))
+    except ValueError as error:
+        raise FileError(f"expected JSON in {path}, got damaged or truncated text ({error}).") from error
+
+
+def sha256(*parts: bytes) -> str:
+    """Hex digest of some bytes, one after the other."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""Victims: what is attacked and trained."""

@@ -1,0 +1,103 @@
+"""Checkpoints: weights in safetensors, everything else in JSON, both bound to a schema. Never a pickle."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+
+from hammingbox.data.schema import Schema
+from hammingbox.errors import FileError, HammingboxError
+from hammingbox.files import read_bytes, read_json, sha256, write_bytes, write_json
+from hammingbox.models.registry import build
+from hammingbox.models.victim import Victim
+
+WEIGHTS, CONFIG = "model.safetensors", "config.json"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A victim with what is needed to build it again.
+
+    Attributes:
+        victim: in eval mode.
+        model: its name in the table of victims.
+        settings: its settings there.
+        schema: what its ids mean.
+        training: how it came about: data, configuration, accuracies.
+    """
+
+    victim: Victim
+    model: str
+    settings: dict[str, Any]
+    schema: Schema
+    training: dict[str, Any] = field(default_factory=dict)
+
+    def save(self, folder: Path) -> None:
+        """Writes the checkpoint; the configuration comes last and names the hash of the weights."""
+        weights = save_tensors({k: v.detach().contiguous() for k, v in self.victim.state_dict().items()})
+        write_bytes(folder / WEIGHTS, weights)
+        write_json(
+            folder / CONFIG,
+            {
+                "model": self.model,
+                "settings": self.settings,
+                "weights_sha256": sha256(weights),
+                "schema_digest": self.schema.digest,
+                "schema": self.schema.to_json(),
+                "training": self.training,
+            },
+        )
+
+
+def load_checkpoint(path: Path, *, schema: Schema | None = None) -> Checkpoint:
+    """Reads a checkpoint.
+
+    Args:
+        path: the folder, or a file in it.
+        schema: when given, a checkpoint of another schema is refused.
+
+    Raises:
+        FileError: missing, damaged, or of another schema.
+    """
+    folder = path if path.is_dir() else path.parent
+    if not (folder / CONFIG).exists():
+        raise FileError(
+            f"expected a checkpoint ({CONFIG} and {WEIGHTS}) in {folder}, got none. Make one with `hammingbox train`."
+        )
+    config = read_json(folder / CONFIG)
+    weights = read_bytes(folder / WEIGHTS)
+    try:
+        own = Schema.from_json(config["schema"])
+        if sha256(weights) != config["weights_sha256"]:
+            raise FileError(
+                f"expected the weights that {folder / CONFIG} names, got another or a truncated {WEIGHTS}. Train again."
+            )
+        if schema is not None and schema.digest != own.digest:
+            raise FileError(
+                f"expected a checkpoint for this data's schema ({_outline(schema)}), "
+                f"got one for another ({_outline(own)}). "
+                "Train a model on this data, or name the data the model was trained on."
+            )
+        victim = build(config["model"], own, **config["settings"])
+        victim.load_state_dict(load_tensors(weights))
+    except (KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        if isinstance(error, HammingboxError):
+            raise
+        raise FileError(
+            f"expected a whole checkpoint in {folder}, got a damaged one ({error}). Train again."
+        ) from error
+    return Checkpoint(victim.eval(), config["model"], config["settings"], own, config.get("training", {}))
+
+
+def weights_digest(victim: Victim) -> str:
+    """Hash of a victim's parameters and buffers, by name."""
+    state = sorted(victim.state_dict().items())
+    return sha256(*(name.encode() + np.ascontiguousarray(tensor.cpu().numpy()).tobytes() for name, tensor in state))
+
+
+def _outline(schema: Schema) -> str:
+    return f"{len(schema.features)} features, {sum(schema.cardinalities)} categories, {len(schema.classes)} classes"

@@ -1,0 +1,267 @@
+"""Eq. 1 of the paper as a value: victim, candidates, goal, budget, and a meter that counts every pass.
+
+An attack is an optimiser over slots. It asks a Problem for losses and gradients and cannot cheat on cost,
+validity or budget.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Bool, Int64, Shaped
+from torch import Tensor
+from torch.nn import functional
+
+from hammingbox.models.soft import SoftRows
+from hammingbox.models.victim import Victim, check_logits
+from hammingbox.space import Candidates
+from hammingbox.types import (
+    Labels,
+    Logits,
+    OptionFloat,
+    PointFloat,
+    PointRows,
+    PointSlots,
+    RowFloat,
+    RowInt,
+    SampleFloat,
+    Slots,
+    Weights,
+)
+
+Objective = Literal["margin", "cross_entropy"]
+
+DEFAULT_MEMORY = 512 * 2**20
+"""Bytes an attack may use for a micro-batch, see `Problem.memory`."""
+
+_LARGEST_MICRO_BATCH = 4096
+"""Larger micro-batches no longer gain speed on any machine we measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class Goal(ABC):
+    """What the attacker wants. `classes` holds a class per row: the true one, or the target."""
+
+    classes: Labels
+
+    def take(self, rows: Shaped[Tensor, "some"]) -> "Goal":
+        """The goals of some rows."""
+        return replace(self, classes=self.classes[rows])
+
+    @abstractmethod
+    def margin(self, logits: Logits) -> RowFloat:
+        """Above 0 exactly when the goal is met; an exact tie counts for the victim."""
+
+    @abstractmethod
+    def cross_entropy(self, logits: Logits) -> RowFloat:
+        """Grows as the goal comes nearer."""
+
+    def _own_and_best_other(self, logits: Logits) -> tuple[RowFloat, RowFloat]:
+        own = logits.gather(1, self.classes[:, None])
+        return own[:, 0], logits.scatter(1, self.classes[:, None], -torch.inf).amax(1)
+
+
+class Untargeted(Goal):
+    """Any class but the true one."""
+
+    def margin(self, logits: Logits) -> RowFloat:
+        """Best wrong logit minus the true one."""
+        own, other = self._own_and_best_other(logits)
+        return other - own
+
+    def cross_entropy(self, logits: Logits) -> RowFloat:
+        """Cross entropy of the true class."""
+        return functional.cross_entropy(logits, self.classes, reduction="none")
+
+
+class Targeted(Goal):
+    """The target class and no other."""
+
+    def margin(self, logits: Logits) -> RowFloat:
+        """Target logit minus the best other one."""
+        own, other = self._own_and_best_other(logits)
+        return own - other
+
+    def cross_entropy(self, logits: Logits) -> RowFloat:
+        """Minus the cross entropy of the target."""
+        return -functional.cross_entropy(logits, self.classes, reduction="none")
+
+
+class Meter:
+    """Counts rows through the victim, forward and backward apart, for each row of a batch."""
+
+    def __init__(self, rows: int, device: torch.device) -> None:
+        self.forward: RowInt = torch.zeros(rows, dtype=torch.int64, device=device)
+        self.backward: RowInt = torch.zeros(rows, dtype=torch.int64, device=device)
+
+
+class Scores(NamedTuple):
+    """What a discrete pass says of points: their loss, and whether they meet the goal."""
+
+    loss: PointFloat
+    fooled: Bool[Tensor, "points"]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Eq. 1 for a batch of rows.
+
+    Attributes:
+        victim: in eval mode, its parameters frozen.
+        candidates: S(x) of each row.
+        goal: what counts as success.
+        budget: epsilon, the largest number of changed features.
+        objective: the loss to maximise; success is always judged by the margin.
+        meter: shared by all parts of a batch.
+        rows: the meter's number of each row.
+        memory: bytes for a micro-batch. Sizes of activations are estimated from the embedding's: it bounds the
+            order of magnitude, it is not a promise to the byte.
+    """
+
+    victim: Victim
+    candidates: Candidates
+    goal: Goal
+    budget: int
+    objective: Objective
+    meter: Meter
+    rows: RowInt
+    memory: int = DEFAULT_MEMORY
+
+    @classmethod
+    def of(
+        cls,
+        victim: Victim,
+        candidates: Candidates,
+        goal: Goal,
+        budget: int,
+        *,
+        objective: Objective = "margin",
+        memory: int = DEFAULT_MEMORY,
+    ) -> "Problem":
+        """A problem with a fresh meter."""
+        device, size = candidates.ids.device, len(candidates)
+        rows = torch.arange(size, device=device)
+        return cls(victim, candidates, goal, budget, objective, Meter(size, device), rows, memory)
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    def take(self, rows: Shaped[Tensor, "some"]) -> "Problem":
+        """The problem of some rows; their passes go to the same meter."""
+        return replace(self, candidates=self.candidates.take(rows), goal=self.goal.take(rows), rows=self.rows[rows])
+
+    def unmetered(self) -> "Problem":
+        """The same problem for checks that are not part of an attack's cost."""
+        return Problem.of(
+            self.victim, self.candidates, self.goal, self.budget, objective=self.objective, memory=self.memory
+        )
+
+    @property
+    def clean_slots(self) -> Slots:
+        """Slot 0 everywhere."""
+        return torch.zeros_like(self.candidates.clean)
+
+    # Discrete passes -------------------------------------------------------------------------------------------
+
+    def logits(self, rows: PointRows, slots: PointSlots) -> Logits:
+        """Logits of a ragged list of points, in micro-batches. Cost: one forward pass a point.
+
+        Raises:
+            VictimError: the victim answers anything but finite logits.
+        """
+        self.meter.forward.index_add_(0, self.rows[rows], torch.ones_like(rows))
+        with torch.no_grad():
+            return torch.cat([self._forward(rows[part], slots[part]) for part in self.micro_batches(len(rows))])
+
+    def _forward(self, rows: PointRows, slots: PointSlots) -> Logits:
+        logits = self.victim(self.candidates.select_points(rows, slots))
+        check_logits(logits, len(rows))
+        return logits
+
+    def score(self, rows: PointRows, slots: PointSlots) -> Scores:
+        """Loss and success of a ragged list of points. Cost: one forward pass a point."""
+        logits = self.logits(rows, slots)
+        goal = self.goal.take(rows)
+        margin = goal.margin(logits)
+        loss = margin if self.objective == "margin" else goal.cross_entropy(logits)
+        return Scores(loss.float(), margin > 0)
+
+    def loss(self, slots: Slots) -> RowFloat:
+        """Loss of one point a row. Cost: one forward pass a row."""
+        return self.score(torch.arange(len(self), device=slots.device), slots).loss
+
+    def micro_batches(self, points: int) -> Iterator[slice]:
+        """Slices of a list of points that discrete passes take at once."""
+        size = max(1, min(_LARGEST_MICRO_BATCH, self.memory // self._bytes_per_forward))
+        return (slice(start, start + size) for start in range(0, max(points, 1), size))
+
+    # Soft passes -----------------------------------------------------------------------------------------------
+
+    def soft_loss(self, weights: Weights) -> SampleFloat:
+        """Differentiable loss of soft rows. Cost: one forward pass a sample, one backward when gradients are taken.
+
+        The caller keeps batch x samples within `soft_rows_at_once`.
+        """
+        batch, samples, _ = weights.shape
+        self.meter.forward.index_add_(0, self.rows, torch.full_like(self.rows, samples))
+        mixed = self._soft_rows.mix(weights)
+        logits = self.victim.head(mixed.flatten(0, 1), self.candidates.clean.repeat_interleave(samples, 0))
+        check_logits(logits, batch * samples)
+        goal = self.goal.take(torch.arange(batch, device=weights.device).repeat_interleave(samples))
+        loss = goal.margin(logits) if self.objective == "margin" else goal.cross_entropy(logits)
+        if loss.requires_grad:
+            loss.register_hook(lambda _: self._count_backward(samples))
+        return loss.view(batch, samples)
+
+    def _count_backward(self, samples: int) -> None:
+        self.meter.backward.index_add_(0, self.rows, torch.full_like(self.rows, samples))
+
+    def gradient(self, slots: Slots) -> tuple[RowFloat, OptionFloat]:
+        """Loss at discrete points and its gradient in the weight of every option.
+
+        Cost: one forward and one backward pass a row.
+        """
+        losses, gradients = [], []
+        for rows in torch.arange(len(self), device=slots.device).split(self.soft_rows_at_once):
+            part = self if len(rows) == len(self) else self.take(rows)
+            with torch.enable_grad():
+                weights = self.candidates.layout.one_hot(slots[rows])[:, None].requires_grad_()
+                loss = part.soft_loss(weights)[:, 0]
+                (gradient,) = torch.autograd.grad(loss.sum(), weights)
+            losses.append(loss.detach())
+            gradients.append(gradient[:, 0])
+        return torch.cat(losses), torch.cat(gradients)
+
+    @cached_property
+    def _soft_rows(self) -> SoftRows:
+        return SoftRows(self.victim, self.candidates)
+
+    # Memory ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _embedded_bytes(self) -> int:
+        features = self.candidates.layout.features
+        if not self.victim.has_gradient:
+            return 64 * features
+        return 4 * features * self.victim.embed(self.candidates.clean[:1]).shape[-1]
+
+    @property
+    def _bytes_per_forward(self) -> int:
+        # Activations of the victims measured (LSTM, CNN, transformer block): up to 16 times the embedded row.
+        return 16 * self._embedded_bytes
+
+    @property
+    def soft_rows_at_once(self) -> int:
+        """How many soft rows (batch x samples) fit the memory setting, at least 1."""
+        # Weights, noise, their softmax and its gradient: a dozen tensors over the options; a graph keeps activations.
+        per_row = 12 * 4 * self.candidates.layout.options + 32 * self._embedded_bytes
+        return max(1, self.memory // per_row)
+
+
+def all_points(samples: Int64[Tensor, "batch samples features"]) -> tuple[PointRows, PointSlots]:
+    """Flattens the same number of points for every row into a ragged list."""
+    batch, count, _ = samples.shape
+    return torch.arange(batch, device=samples.device).repeat_interleave(count), samples.flatten(0, 1)

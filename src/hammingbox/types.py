@@ -1,0 +1,34 @@
+"""Shape aliases: every public tensor of the package has one of these types.
+
+Axes, always in this order:
+
+- ``batch``     rows attacked together
+- ``samples``   several points per row (Gumbel draws, candidates, population members)
+- ``features``  columns, positions or tokens of a row
+- ``options``   every (feature, slot) pair of a row on one flat axis, see :mod:`hammingbox.space`
+- ``points``    rows of a ragged list: each names the batch row it belongs to
+"""
+
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
+
+Ids = Int64[Tensor, "batch features"]
+"""Category ids of rows."""
+Labels = Int64[Tensor, "batch"]
+Slots = Int64[Tensor, "batch features"]
+"""One slot per feature; slot 0 is the clean category, so L0 = (slots != 0).sum()."""
+ManySlots = Int64[Tensor, "batch samples features"]
+OptionIds = Int64[Tensor, "batch options"]
+OptionMask = Bool[Tensor, "batch options"]
+OptionFloat = Float[Tensor, "batch options"]
+Weights = Float[Tensor, "batch samples options"]
+"""Soft rows: non-negative, summing to one over the slots of every feature."""
+Embedded = Float[Tensor, "batch features dim"]
+Logits = Float[Tensor, "batch classes"]
+RowFloat = Float[Tensor, "batch"]
+RowInt = Int64[Tensor, "batch"]
+RowMask = Bool[Tensor, "batch"]
+SampleFloat = Float[Tensor, "batch samples"]
+PointRows = Int64[Tensor, "points"]
+PointSlots = Int64[Tensor, "points features"]
+PointFloat = Float[Tensor, "points"]

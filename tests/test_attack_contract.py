@@ -1,0 +1,169 @@
+"""What every attack promises, over all attacks, budgets and spaces."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hammingbox.attacks import ATTACKS, PCAA, Attack, Exhaustive
+from hammingbox.data.schema import Schema
+from hammingbox.problem import Problem, Untargeted
+from hammingbox.space import FullSpace, MaskedSpace, Space, ThreatModel, hamming
+from toys import ToyVictim, toy_rows, toy_schema
+
+# The paper's 50,000 passes a step are for the benchmark: the same code runs here with fewer samples.
+SMALL = {"pcaa_paper": {"samples": 4, "steps": 5}}
+ATTACK_LIST = [pytest.param(make(**SMALL.get(name, {})), id=name) for name, make in ATTACKS.items()]
+
+
+def spaces(schema: Schema) -> dict[str, Space]:
+    def no_first_category_for_even_rows(ids: torch.Tensor) -> torch.Tensor:
+        allowed = torch.ones(*ids.shape, max(schema.cardinalities), dtype=torch.bool)
+        allowed[ids[:, 0] % 2 == 0, :, 0] = False
+        return allowed
+
+    return {
+        "full": FullSpace(schema),
+        "immutable": MaskedSpace(schema, immutable=["f2"]),
+        "forbidden": MaskedSpace(schema, forbidden={"*": ["c1"], "f2": ["c4"]}, kept={"f0": ["c2"]}),
+        "rule": MaskedSpace(schema, rule=no_first_category_for_even_rows),
+    }
+
+
+@pytest.mark.parametrize("attack", ATTACK_LIST)
+@pytest.mark.parametrize("space", ["full", "immutable", "forbidden", "rule"])
+@pytest.mark.parametrize("budget", [0, 1, 2, 5])
+def test_contract(attack: Attack, space: str, budget: int, schema: Schema, victim: ToyVictim) -> None:
+    x, y = toy_rows(schema, victim)
+    threat = ThreatModel(spaces(schema)[space], budget)
+    before = {name: tensor.clone() for name, tensor in victim.state_dict().items()}
+    victim.train()
+    state = torch.get_rng_state()
+
+    result = attack(victim, x, y, threat, seed=3)
+
+    candidates = threat.space.candidates(x)
+    assert bool(candidates.contains(result.ids).all()), "inside S(x)"
+    assert torch.equal(candidates.select(result.slots), result.ids)
+    assert torch.equal(result.distance, hamming(x, result.ids)), "distance recounted on ids"
+    assert int(result.distance.max()) <= budget
+    assert victim.training, "the victim is given back in the mode it came in"
+    assert all(p.requires_grad and p.grad is None for p in victim.parameters())
+    assert all(torch.equal(before[name], tensor) for name, tensor in victim.state_dict().items())
+    assert torch.equal(state, torch.get_rng_state()), "the global generator is not touched"
+    victim.eval()
+    margin = Untargeted(y).margin(victim(x))
+    assert bool((result.margin >= margin - 1e-6).all()), "never worse than no attack"
+    assert torch.allclose(result.margin, Untargeted(y).margin(victim(result.ids)), atol=1e-5)
+    if budget == 0:
+        assert torch.equal(result.ids, x)
+        assert int(result.forward.sum() + result.backward.sum()) == 0
+
+    again = attack(victim, x, y, threat, seed=3)
+    assert torch.equal(result.ids, again.ids), "same seed, same rows"
+
+    oracle = Exhaustive()(victim, x, y, threat)
+    assert bool((result.margin <= oracle.margin + 1e-5).all()), "no attack beats enumeration"
+
+
+@pytest.mark.parametrize("attack", ATTACK_LIST)
+def test_a_row_does_not_depend_on_its_batch(attack: Attack, schema: Schema, victim: ToyVictim) -> None:
+    x, y = toy_rows(schema, victim)
+    threat = ThreatModel(FullSpace(schema), 2)
+    together = attack(victim, x, y, threat, seed=5)
+    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
+    shuffled = attack(victim, x[order], y[order], threat, seed=5)
+    alone = [attack(victim, x[i : i + 1], y[i : i + 1], threat, seed=5) for i in range(len(x))]
+    starved = attack(victim, x, y, threat, seed=5, memory=1)
+    assert torch.equal(together.ids[order], shuffled.ids)
+    assert torch.equal(together.ids, torch.cat([result.ids for result in alone]))
+    assert torch.equal(together.ids, starved.ids), "micro-batches change nothing"
+    for name in ("forward", "backward"):
+        assert torch.equal(getattr(together, name), torch.cat([getattr(result, name) for result in alone]))
+
+
+@pytest.mark.parametrize("attack", ATTACK_LIST)
+def test_targeted(attack: Attack, schema: Schema, victim: ToyVictim) -> None:
+    x, y = toy_rows(schema, victim)
+    targets = (y + 1) % 3
+    result = attack(victim, x, y, ThreatModel(FullSpace(schema), 3), targets=targets)
+    assert bool(result.success.any())
+    assert bool((victim.eval()(result.ids).argmax(1) == targets)[result.success].all())
+
+
+@pytest.mark.parametrize("attack", ATTACK_LIST)
+def test_repr_rebuilds_the_attack(attack: Attack) -> None:
+    import hammingbox.attacks as names
+
+    assert eval(repr(attack), vars(names)) == attack
+
+
+@pytest.mark.parametrize("name", ["sa", "ga", "exhaustive"])
+def test_loss_guided_search_is_exact_at_budget_1(name: str, schema: Schema, victim: ToyVictim) -> None:
+    x, y = toy_rows(schema, victim, rows=40)
+    threat = ThreatModel(spaces(schema)["forbidden"], 1)
+    result = ATTACKS[name]()(victim, x, y, threat)
+    assert torch.allclose(result.margin, Exhaustive()(victim, x, y, threat).margin)
+
+
+@given(
+    cardinalities=st.lists(st.integers(1, 5), min_size=1, max_size=5).filter(lambda d: max(d) > 1),
+    budget=st.integers(0, 3),
+    seed=st.integers(0, 10**6),
+    name=st.sampled_from([name for name in ATTACKS if name != "pcaa_paper"]),
+)
+def test_contract_on_random_spaces(cardinalities: list[int], budget: int, seed: int, name: str) -> None:
+    schema = toy_schema(tuple(cardinalities))
+    victim = ToyVictim(schema.cardinalities, seed=seed)
+    x, y = toy_rows(schema, victim, rows=4, seed=seed)
+    threat = ThreatModel(FullSpace(schema), min(budget, len(cardinalities)))
+    result = ATTACKS[name]()(victim, x, y, threat, seed=seed)
+    oracle = Exhaustive()(victim, x, y, threat)
+    assert bool((result.margin <= oracle.margin + 1e-5).all())
+    assert bool(threat.space.candidates(x).contains(result.ids).all())
+
+
+def test_passes_equal_the_formulas(schema: Schema, victim: ToyVictim) -> None:
+    x, y = toy_rows(schema, victim)
+    threat = ThreatModel(FullSpace(schema), 2)
+    d = torch.tensor(schema.cardinalities)
+    singles, pairs = int((d - 1).sum()), sum((d[i] - 1) * (d[j] - 1) for i in range(5) for j in range(i))
+
+    def passes(attack: Attack) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        result = attack(victim, x, y, threat)
+        return result.forward, result.backward, result.slots
+
+    forward, backward, _ = passes(ATTACKS["exhaustive"]())
+    assert forward.eq(1 + singles + pairs).all()
+    assert backward.eq(0).all()
+    products = {int(d[i] * d[j]) for i in range(5) for j in range(i)}
+    sums = {int(d[i] + d[j] - 2) for i in range(5) for j in range(i)}
+    for name, stage_one, gradient in (("sa", 1 + singles, 0), ("gsa", 2, 1)):
+        forward, backward, _ = passes(ATTACKS[name]())
+        assert set((forward - stage_one).tolist()) <= products
+        assert backward.eq(gradient).all()
+    for name, stage_one, gradient in (("ga", 1 + singles, 0), ("gga", 2, 1)):
+        forward, backward, _ = passes(ATTACKS[name]())
+        assert set((forward - stage_one).tolist()) <= sums
+        assert backward.eq(gradient).all()
+    pcaa = PCAA(leave=False, zetas=(1.0, 2.0), steps=7, samples=3, draws=11)
+    forward, backward, _ = passes(pcaa)
+    assert backward.eq(2 * 7 * 3).all()
+    assert forward.eq(1 + 2 * 7 * 3 + 2 * 11).all()
+    forward, _, _ = passes(ATTACKS["random"](draws=30))
+    assert forward.max() == 31
+    assert forward.min() >= 1
+
+
+def test_one_hot_weights_equal_the_discrete_forward(schema: Schema, victim: ToyVictim) -> None:
+    x, y = toy_rows(schema, victim)
+    victim.eval()
+    for space in spaces(schema).values():
+        candidates = space.candidates(x)
+        problem = Problem.of(victim, candidates, Untargeted(y), 5)
+        generator = torch.Generator().manual_seed(0)
+        digit = (torch.rand(x.shape, generator=generator) * candidates.counts).long()
+        rows = torch.arange(len(x))[:, None].expand_as(x)
+        slots = candidates.nth_valid(rows, torch.arange(x.shape[1]).expand_as(x), digit)
+        soft = problem.soft_loss(candidates.layout.one_hot(slots)[:, None])[:, 0]
+        assert torch.allclose(soft, problem.loss(slots), atol=1e-5)

@@ -1,0 +1,45 @@
+"""Small schemas, victims and rows that tests share."""
+
+import torch
+from torch import nn
+
+from hammingbox.data.schema import Feature, Schema
+from hammingbox.models.embedding import CategoryEmbedding
+from hammingbox.models.victim import Victim
+from hammingbox.types import Embedded, Ids, Labels, Logits
+
+
+def toy_schema(cardinalities: tuple[int, ...], classes: int = 3) -> Schema:
+    """Features with categories c0, c1, ..."""
+    features = tuple(Feature(f"f{i}", tuple(f"c{j}" for j in range(d))) for i, d in enumerate(cardinalities))
+    return Schema(features, tuple(f"class {k}" for k in range(classes)))
+
+
+class ToyVictim(Victim):
+    """A small non-linear victim. Its dropout makes an attack that forgets eval mode random, and so caught."""
+
+    def __init__(self, cardinalities: tuple[int, ...], classes: int = 3, seed: int = 0) -> None:
+        super().__init__()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.embedding = CategoryEmbedding(cardinalities, 4, positional=True)
+            self.body = nn.Sequential(
+                nn.Flatten(), nn.Dropout(0.5), nn.Linear(4 * len(cardinalities), 16), nn.Tanh(), nn.Linear(16, classes)
+            )
+            self.body[-1].weight.data.mul_(3)
+
+    def embed(self, ids: Ids) -> Embedded:
+        return self.embedding(ids)
+
+    def head(self, embedded: Embedded, ids: Ids) -> Logits:
+        return self.body(embedded)
+
+
+def toy_rows(schema: Schema, victim: Victim, rows: int = 12, seed: int = 1) -> tuple[Ids, Labels]:
+    """Random rows with the victim's own answers as labels, so that all are right before an attack."""
+    generator = torch.Generator().manual_seed(seed)
+    ids = torch.stack([torch.randint(d, (rows,), generator=generator) for d in schema.cardinalities], 1)
+    training = victim.training
+    labels = victim.eval()(ids).argmax(1)
+    victim.train(training)
+    return ids, labels
