@@ -216,6 +216,12 @@ class Dataset:
         """Some rows, in the given order."""
         return replace(self, ids=self.ids[rows], labels=self.labels[rows], numbers=self.numbers[rows])
 
+    @staticmethod
+    def join(parts: "Sequence[Dataset]") -> "Dataset":
+        """The rows of several parts of one data set."""
+        ids, labels, numbers = (torch.cat([getattr(p, name) for p in parts]) for name in ("ids", "labels", "numbers"))
+        return replace(parts[0], ids=ids, labels=labels, numbers=numbers)
+
     def batch(self, rows: Tensor | slice) -> tuple[Ids, Labels]:
         """Ids and labels of some rows as int64."""
         return self.ids[rows].long(), self.labels[rows].long()

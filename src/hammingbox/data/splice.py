@@ -9,6 +9,8 @@ import io
 from importlib.resources import files
 
 import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
 
 from hammingbox.data.schema import Dataset, Schema, Splits
 from hammingbox.seeding import torch_generator
@@ -29,7 +31,12 @@ def load() -> Splits:
     labels = torch.tensor([SCHEMA.classes.index(row["class"]) for row in rows])
     data = Dataset(SCHEMA, ids, labels, "splice")
     distinct, sequence_of = torch.unique(ids, dim=0, return_inverse=True)
-    order = torch.randperm(len(distinct), generator=torch_generator(0))
-    rank = torch.argsort(order)[sequence_of] / len(distinct)
-    train, validation = (rank < _SHARES[0]), (rank >= _SHARES[0]) & (rank < sum(_SHARES))
-    return Splits(data.take(train), data.take(validation), data.take(~train & ~validation))
+    place = torch.randperm(len(distinct), generator=torch_generator(0))[sequence_of]
+    # The file is sorted by class: rows in the order of their place make any first part a fair sample.
+    parts = (place.argsort(stable=True)[share] for share in _shares(place.sort().values / len(distinct)))
+    return Splits(*(data.take(rows) for rows in parts))
+
+
+def _shares(rank: Float[Tensor, "rows"]) -> tuple[Bool[Tensor, "rows"], Bool[Tensor, "rows"], Bool[Tensor, "rows"]]:
+    train, validation = _SHARES
+    return rank < train, (rank >= train) & (rank < train + validation), rank >= train + validation

@@ -1,0 +1,60 @@
+"""The program: collects the commands and turns a user's mistake into one sentence and exit code 2."""
+
+import sys
+from typing import Annotated
+
+import click
+import torch
+import typer
+
+import hammingbox
+from hammingbox.cli import attack, compare, data, demo, train, verify
+from hammingbox.cli.console import fail, out
+from hammingbox.errors import HammingboxError
+
+app = typer.Typer(
+    name="hammingbox",
+    help="Adversarial robustness for categorical data under an L0 budget.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(data.app, name="data")
+app.command("train")(train.train)
+app.command("attack")(attack.attack)
+app.command("compare")(compare.compare)
+app.command("verify")(verify.verify_file)
+app.command("demo")(demo.demo)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"hammingbox {hammingbox.__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads torch may use; on a busy machine fewer are faster.")
+    ] = None,
+) -> None:
+    if threads is not None:
+        torch.set_num_threads(threads)
+
+
+def main() -> None:
+    """Runs the program; 0 is success, 1 a verification that failed, 2 a user's mistake, 130 an interruption."""
+    try:
+        sys.exit(app(standalone_mode=False) or 0)
+    except HammingboxError as error:
+        fail(str(error))
+    except click.ClickException as error:
+        error.show()
+    except (KeyboardInterrupt, click.Abort):
+        fail("interrupted.")
+        sys.exit(130)
+    sys.exit(2)

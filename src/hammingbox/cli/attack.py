@@ -1,0 +1,95 @@
+"""`hammingbox attack`: one attack at one budget."""
+
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+from rich.table import Table
+
+from hammingbox.attacks import ATTACKS
+from hammingbox.cli.console import out, print_json, progress
+from hammingbox.cli.options import (
+    BatchSize,
+    DataName,
+    Forbid,
+    FullSpaceFlag,
+    Immutable,
+    Json,
+    Memory,
+    Rows,
+    Seed,
+    Split,
+    VictimPath,
+    attack_from,
+    first_rows,
+    part_of,
+    space_for,
+)
+from hammingbox.data.registry import source_named
+from hammingbox.errors import unknown_name
+from hammingbox.evaluate import evaluate
+from hammingbox.models.checkpoint import load_checkpoint
+from hammingbox.results import write_results
+from hammingbox.space import ThreatModel
+
+
+def attack(
+    data: DataName,
+    victim: VictimPath,
+    name: Annotated[str, typer.Option("--attack", help=f"Attack: {', '.join(ATTACKS)}.")] = "pcaa",
+    budget: Annotated[int, typer.Option(help="At most this many changed features.")] = 3,
+    rows: Rows = 100,
+    seed: Seed = 0,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for the result file.")] = None,
+    target: Annotated[str | None, typer.Option(help="A class to reach; any wrong one without it.")] = None,
+    settings: Annotated[
+        list[str], typer.Option("--set", help="NAME=VALUE, a setting of the attack (repeatable).")
+    ] = [],  # noqa: B006
+    split: Split = "test",
+    immutable: Immutable = [],  # noqa: B006
+    forbid: Forbid = [],  # noqa: B006
+    full_space: FullSpaceFlag = False,
+    batch_size: BatchSize = 256,
+    memory: Memory = 512,
+    json: Json = False,
+) -> None:
+    """Attacks rows of a data set and counts what falls."""
+    chosen = attack_from(name, settings)
+    splits = source_named(data).load()
+    schema = splits.schema
+    model = load_checkpoint(victim, schema=schema).victim
+    part = first_rows(part_of(splits, split), rows)
+    threat = ThreatModel(space_for(data, schema, immutable, forbid, full_space), budget)
+    targets = None
+    if target is not None:
+        if target not in schema.classes:
+            raise unknown_name("class", target, schema.classes)
+        targets = torch.full((len(part),), schema.classes.index(target))
+    with progress() as bars:
+        task = bars.add_task(f"{name}, budget {budget}", total=len(part))
+        result = evaluate(
+            model, part, threat, chosen, batch_size=batch_size, seed=seed, targets=targets, memory=memory * 2**20,
+            on_rows=lambda done, _fallen: bars.update(task, advance=done),
+        )  # fmt: skip
+    facts = result.summary() | {"attack": name, "settings": repr(chosen)}
+    if out_dir is not None:
+        path = write_results(result, out_dir / f"{name}-budget{budget}-seed{seed}", victim=str(victim), data=data)
+        facts["file"] = str(path)
+    if json:
+        print_json(facts)
+        return
+    low, high = facts["success_interval"]
+    table = Table(show_header=False, box=None)
+    table.add_row("rows", f"{facts['rows']}, {facts['correct']} right before")
+    table.add_row(
+        "success rate",
+        f"[bold]{100 * facts['success_rate']:.1f} %[/] of those ({100 * low:.1f} to {100 * high:.1f} %)",
+    )
+    table.add_row("robust error", f"{100 * facts['robust_error']:.1f} % of all rows")
+    table.add_row("mean distance", f"{facts['mean_distance']:.2f} changes in a row that fell")
+    table.add_row("passes", f"{facts['forward']:,} forward, {facts['backward']:,} backward")
+    table.add_row("time", f"{facts['seconds']:.2f} s")
+    if "file" in facts:
+        table.add_row("written to", facts["file"])
+    out.print(table)

@@ -1,0 +1,42 @@
+"""How commands speak: tables and progress for people on a terminal, one JSON object for machines."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+out = Console()
+err = Console(stderr=True)
+
+
+class _Rate(ProgressColumn):
+    """Steps a second, or seconds a step when that reads better."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        if not speed:
+            return Text("")
+        return Text(f"{speed:.1f}/s" if speed >= 1 else f"{1 / speed:.1f} s each", style="progress.data.speed")
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """A progress bar on standard error with rate and time left; silent when that is not a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bars:
+        yield bars
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on one line of standard output."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+
+
+def fail(message: str) -> None:
+    """One clear sentence on standard error."""
+    err.print(Text.assemble(("error: ", "bold red"), message))
