@@ -3,10 +3,10 @@
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, BinaryIO
 
 from hammingbox.errors import FileError
@@ -22,9 +22,8 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
+        temporary = path.with_name(f".{path.name}.{os.getpid()}-{token_hex(4)}")
+        with temporary.open("xb") as file:  # a plain open: the file gets the user's usual permissions
             yield file
             file.flush()
             os.fsync(file.fileno())

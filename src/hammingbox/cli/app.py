@@ -3,7 +3,6 @@
 import sys
 from typing import Annotated
 
-import click
 import torch
 import typer
 
@@ -27,7 +26,7 @@ app.command("verify")(verify.verify_file)
 app.command("demo")(demo.demo)
 
 
-def _version(wanted: bool) -> None:
+def _version(wanted: bool | None) -> None:
     if wanted:
         out.print(f"hammingbox {hammingbox.__version__}", highlight=False)
         raise typer.Exit
@@ -35,9 +34,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
+    version: Annotated[  # noqa: ARG001
+        bool | None, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = None,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Threads torch may use; on a busy machine fewer are faster.")
     ] = None,
@@ -47,14 +46,9 @@ def _options(
 
 
 def main() -> None:
-    """Runs the program; 0 is success, 1 a verification that failed, 2 a user's mistake, 130 an interruption."""
+    """Runs the program; 0 is success, 1 a verification that failed or an interruption, 2 a user's mistake."""
     try:
-        sys.exit(app(standalone_mode=False) or 0)
+        app()
     except HammingboxError as error:
         fail(str(error))
-    except click.ClickException as error:
-        error.show()
-    except (KeyboardInterrupt, click.Abort):
-        fail("interrupted.")
-        sys.exit(130)
-    sys.exit(2)
+        sys.exit(2)

@@ -63,7 +63,7 @@ def load_checkpoint(path: Path, *, schema: Schema | None = None) -> Checkpoint:
     Raises:
         FileError: missing, damaged, or of another schema.
     """
-    folder = path if path.is_dir() else path.parent
+    folder = path.parent if path.is_file() else path
     if not (folder / CONFIG).exists():
         raise FileError(
             f"expected a checkpoint ({CONFIG} and {WEIGHTS}) in {folder}, got none. Make one with `hammingbox train`."

@@ -199,7 +199,7 @@ class BlackBox(Victim):
         return torch.from_numpy(np.log(answer.clip(min=1e-300))).to(ids.device)
 
 
-def check_logits(logits: Logits, rows: int, *, probabilities: bool = False) -> None:
+def check_logits(logits: Tensor, rows: int, *, probabilities: bool = False) -> None:
     """Checks that a victim answered with usable logits.
 
     Args:

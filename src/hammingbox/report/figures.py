@@ -14,6 +14,7 @@ from hammingbox.report.comparison import Comparison
 # Colours that stay apart for colour-blind readers and in print (Okabe and Ito), and distinct markers besides.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7f7f7f", "#000000")
 _MARKERS = "osD^vP*X"
+_LINES = ("-", "--", ":")
 
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -36,12 +37,18 @@ def _figure(width: float, height: float, *, columns: int = 1) -> Iterator[tuple[
 
 def _svg(figure: Figure) -> str:
     text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
+    figure.savefig(text, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")), transparent=True)
     return text.getvalue()[text.getvalue().index("<svg") :]
 
 
-def _colour(index: int) -> str:
-    return _COLOURS[index % len(_COLOURS)]
+def _line(index: int) -> dict[str, Any]:
+    """Colours first, then line styles and markers: no two of two dozen attacks look the same."""
+    return {
+        "color": _COLOURS[index % len(_COLOURS)],
+        "linestyle": _LINES[index // len(_COLOURS) % len(_LINES)],
+        "marker": _MARKERS[(index + index // len(_COLOURS)) % len(_MARKERS)],
+        "markersize": 5,
+    }
 
 
 def success_against_budget(comparison: Comparison) -> str:
@@ -59,12 +66,10 @@ def success_against_budget(comparison: Comparison) -> str:
                 rate,
                 yerr=(low, high),
                 label=attack,
-                color=_colour(index),
-                marker=_MARKERS[index % len(_MARKERS)],
-                markersize=5,
                 linewidth=1.4,
                 elinewidth=0.7,
                 alpha=0.9,
+                **_line(index),
             )
         axes.set(xlabel="budget (changed features)", ylabel="rows that fall, %", ylim=(-3, 103))
         axes.set_xticks(comparison.budgets)
@@ -98,10 +103,8 @@ def success_against_passes(comparison: Comparison) -> str:
                     [max(1, (s["forward"] + s["backward"]) / max(s["correct"], 1)) for s in found],
                     [100 * s["success_rate"] for s in found],
                     label=attack,
-                    color=_colour(index),
-                    marker=_MARKERS[index % len(_MARKERS)],
-                    markersize=5,
                     linewidth=0.8,
+                    **_line(index),
                 )
         axes.set(xlabel="victim passes a row (log scale)", ylabel="rows that fall, %", ylim=(-3, 103), xscale="log")
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -1,0 +1,8 @@
+"""Runs every benchmark, one after the other."""
+
+import runpy
+from pathlib import Path
+
+for script in ("paper_attacks.py",):
+    print(f"\n== {script} ==", flush=True)
+    runpy.run_path(str(Path(__file__).with_name(script)), run_name="__main__")

@@ -1,0 +1,141 @@
+"""The program as a user calls it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from hammingbox.cli import console, main
+
+PROGRAM = Path(sys.executable).with_name("hammingbox")
+
+
+def run(*arguments: object, code: int = 0) -> str:
+    """Runs the program in a process of its own."""
+    done = subprocess.run(
+        [PROGRAM, "--threads", "1", *map(str, arguments)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == code, done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("victim")
+    facts = json.loads(run("train", "splice", "--model", "cnn", "--epochs", 2, "--out", folder, "--json"))
+    assert facts["test_accuracy"] > 0.8
+    return folder
+
+
+def test_data_commands() -> None:
+    assert "splice" in run("data", "list")
+    facts = json.loads(run("data", "show", "splice", "--json"))
+    assert sum(facts["rows"].values()) == 3190
+    assert "EI" in run("data", "show", "splice")
+
+
+def test_attack_and_verify(victim: Path, tmp_path: Path) -> None:
+    out = run(
+        "attack", "splice", "--victim", victim, "--attack", "pcaa", "--budget", 2, "--rows", 20, "--seed", 0,
+        "--out", tmp_path, "--json", "--set", "steps=5",
+    )  # fmt: skip
+    facts = json.loads(out)
+    assert {
+        "attack", "budget", "rows", "correct", "success_rate", "robust_error", "mean_distance", "forward", "backward",
+        "seconds",
+    } <= facts.keys()  # fmt: skip
+    assert (facts["attack"], facts["budget"], facts["rows"]) == ("pcaa", 2, 20)
+    assert "steps=5" in facts["settings"]
+    checked = json.loads(run("verify", facts["file"], "--json"))
+    assert checked["ok"]
+    assert checked["claimed"] == round(facts["success_rate"] * facts["correct"])
+    assert "verified" in run("verify", facts["file"])
+    header = json.loads(Path(facts["file"]).read_text())
+    header["summary"]["success"] += 1
+    Path(facts["file"]).write_text(json.dumps(header))
+    assert "rejected" in run("verify", facts["file"], code=1)
+    shown = run("attack", "splice", "--victim", victim, "--attack", "ga", "--target", "N", "--rows", 5, "--budget", 1)
+    assert "success rate" in shown
+
+
+def test_compare_writes_a_self_contained_report(victim: Path, tmp_path: Path) -> None:
+    out = run(
+        "compare", "splice", "--victim", victim, "--attacks", "ga,gga,exhaustive", "--budgets", "1,4", "--rows", 8,
+        "--out", tmp_path,
+    )  # fmt: skip
+    assert "exhaustive" in out
+    assert "-" in out
+    page = (tmp_path / "report.html").read_text()
+    for outside in ("http://", "https://", "src=", "@import", "<link"):
+        assert outside not in page.replace("http://www.w3.org", ""), f"{outside} in a page that must open from disk"
+    header = json.loads((tmp_path / "ga-budget1-seed0.json").read_text())
+    assert f">{100 * header['summary']['success_rate']:.1f}<" in page
+    assert "<mark>" in page
+    assert "compare splice" in page
+    assert not (tmp_path / "exhaustive-budget4-seed0.json").exists()
+    assert "raise max_passes" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["data", "show", "splise"], "got 'splise'. Did you mean 'splice'?"),
+        (["train", "splice", "--model", "lsmt", "--out", "x"], "Did you mean 'lstm'?"),
+        (["train", "splice", "--epochs", "0", "--out", "x"], "expected epochs above 0, got 0"),
+        (["attack", "splice", "--victim", "nowhere"], "expected a checkpoint"),
+        (["attack", "splice", "--victim", "VICTIM", "--attack", "pca"], "Did you mean 'pcaa'?"),
+        (["attack", "splice", "--victim", "VICTIM", "--budget", "61"], "budget of 0..60 changed features, got 61"),
+        (["attack", "splice", "--victim", "VICTIM", "--budget", "-1"], "got -1"),
+        (["attack", "splice", "--victim", "VICTIM", "--rows", "100000"], "at most"),
+        (["attack", "splice", "--victim", "VICTIM", "--set", "stepz=3"], "Did you mean 'steps'?"),
+        (["attack", "splice", "--victim", "VICTIM", "--set", "steps=many"], "expected steps of pcaa as int"),
+        (["attack", "splice", "--victim", "VICTIM", "--forbid", "N"], "expected --forbid FEATURE=CATEGORY"),
+        (["attack", "splice", "--victim", "VICTIM", "--forbid", "base 1=Q"], "got 'Q'"),
+        (["attack", "splice", "--victim", "VICTIM", "--immutable", "base 99"], "got 'base 99'"),
+        (["attack", "splice", "--victim", "VICTIM", "--target", "X"], "expected the name of a known class"),
+        (["attack", "splice", "--victim", "VICTIM", "--split", "tests"], "Did you mean 'test'?"),
+        (
+            ["attack", "splice", "--victim", "VICTIM", "--attack", "exhaustive", "--budget", "4"],
+            "raise max_passes to",
+        ),
+        (["attack", "splice", "--victim", "VICTIM", "--rows", "3", "--out", "/dev/null/x"], "expected to write"),
+        (["compare", "splice", "--victim", "VICTIM", "--budgets", "one"], "expected budgets such as 1-5"),
+        (["compare", "splice", "--victim", "VICTIM", "--attacks", "ga,nope"], "got 'nope'"),
+        (["verify", "missing.json"], "expected a readable file"),
+        (["attack", "splice"], "Missing option '--victim'"),
+        (["nonsense"], "No such command"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_sentence_and_exit_code_2(
+    arguments: list[str],
+    sentence: str,
+    victim: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The program's own entry, in this process: a new one for each mistake would import torch each time."""
+    monkeypatch.setattr(sys, "argv", ["hammingbox", *(str(victim) if a == "VICTIM" else a for a in arguments)])
+    monkeypatch.setattr(console, "err", Console(stderr=True, width=1000))
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_mistake_in_a_process_of_its_own() -> None:
+    done = subprocess.run([PROGRAM, "data", "show", "nope"], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "error: expected the name of a known data set" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_and_version() -> None:
+    assert "hammingbox 0." in run("--version")
+    shown = run("--help")
+    for command in ("data", "train", "attack", "compare", "verify", "demo"):
+        assert command in shown

@@ -1,0 +1,194 @@
+"""Files: verified from disk, written whole or not at all."""
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from hammingbox import (
+    ATTACKS,
+    Checkpoint,
+    Dataset,
+    FileError,
+    InputError,
+    MaskedSpace,
+    ThreatModel,
+    build,
+    evaluate,
+    load_checkpoint,
+    verify,
+    write_results,
+)
+from hammingbox.files import sha256, write_bytes
+from hammingbox.results import read_results
+from toys import ToyVictim, toy_rows, toy_schema
+
+
+@pytest.fixture
+def written(tmp_path: Path, schema, victim: ToyVictim):
+    x, y = toy_rows(schema, victim, rows=20)
+    data = Dataset(schema, x, y, "toy", torch.arange(100, 120))
+    threat = ThreatModel(MaskedSpace(schema, forbidden={"f2": ["c4"]}), 2)
+    result = evaluate(victim, data, threat, ATTACKS["ga"]())
+    assert result.success_rate.hits > 3
+    return write_results(result, tmp_path / "ga"), victim, data
+
+
+def rewrite(path: Path, change) -> None:
+    """Changes the rows and makes the header's hash agree: only a real re-check can notice."""
+    csv = path.with_suffix(".csv")
+    lines = [line.split(",") for line in csv.read_text().splitlines()]
+    change(lines)
+    csv.write_text("\n".join(",".join(line) for line in lines) + "\n")
+    header = json.loads(path.read_text())
+    header["rows_sha256"] = sha256(csv.read_bytes())
+    path.write_text(json.dumps(header))
+
+
+def broken_row(lines: list[list[str]]) -> list[str]:
+    return next(line for line in lines[1:] if line[4] == "1")
+
+
+def test_a_written_result_is_verified(written) -> None:
+    path, victim, data = written
+    found = verify(path, victim, data=data)
+    assert found.ok, found.problems
+    assert found.confirmed == found.claimed == json.loads(path.read_text())["summary"]["success"]
+    header = json.loads(path.read_text())
+    assert {"attack", "seed", "budget"} <= header["summary"].keys()
+    assert header["data_sha256"] == data.digest
+    assert "torch" in header["versions"]
+    stored = read_results(path.with_suffix(".csv"))
+    assert torch.equal(stored.clean, data.ids)
+
+
+def test_verify_sees_a_row_outside_the_space(written) -> None:
+    path, victim, _ = written
+
+    def forbid(lines) -> None:
+        broken_row(lines)[9 + 5 + 2] = "c4"
+
+    rewrite(path, forbid)
+    problems = verify(path, victim).problems
+    assert any("outside S(x)" in p or "another distance" in p for p in problems)
+
+
+def test_verify_sees_too_many_changes_and_a_wrong_count(written) -> None:
+    path, victim, _ = written
+
+    def change_all(lines) -> None:
+        row = broken_row(lines)
+        clean = row[9:14]
+        row[14:19] = ["c1" if word == "c0" else "c0" for word in clean]
+
+    rewrite(path, change_all)
+    assert any("more than 2 changes" in p for p in verify(path, victim).problems)
+
+
+def test_verify_sees_a_claim_that_is_not_true(written) -> None:
+    path, victim, _ = written
+
+    def claim_clean(lines) -> None:
+        row = broken_row(lines)
+        row[14:19], row[5] = row[9:14], "0"
+
+    rewrite(path, claim_clean)
+    assert any("classified correctly" in p for p in verify(path, victim).problems)
+
+
+def test_verify_sees_other_weights_other_data_and_other_totals(written, schema) -> None:
+    path, victim, data = written
+    assert any("another hash" in p for p in verify(path, ToyVictim(schema.cardinalities, seed=9)).problems)
+    moved = Dataset(schema, data.ids.roll(1, 0), data.labels, "toy", data.numbers)
+    assert any("not the row the data has" in p for p in verify(path, victim, data=moved).problems)
+    header = json.loads(path.read_text())
+    header["summary"]["success"] += 1
+    path.write_text(json.dumps(header))
+    assert any("as in the summary" in p for p in verify(path, victim).problems)
+
+
+def test_damaged_files_are_named(written) -> None:
+    path, victim, _ = written
+    csv = path.with_suffix(".csv")
+    content, header = csv.read_bytes(), path.read_text()
+    csv.write_bytes(content[:-10])
+    with pytest.raises(FileError, match="changed or truncated"):
+        verify(path, victim)
+    csv.unlink()
+    with pytest.raises(FileError, match="readable file"):
+        verify(path, victim)
+    path.write_text(header[:50])
+    with pytest.raises(FileError, match="damaged or truncated"):
+        verify(path, victim)
+    path.write_text(json.dumps({"format": 99}))
+    with pytest.raises(FileError, match=r"format 1 .*got 99"):
+        verify(path, victim)
+
+
+def test_a_rule_must_be_given_again(tmp_path: Path, schema, victim: ToyVictim) -> None:
+    x, y = toy_rows(schema, victim)
+
+    def anything(ids: torch.Tensor) -> torch.Tensor:
+        return torch.ones(*ids.shape, 5, dtype=torch.bool)
+
+    space = MaskedSpace(schema, rule=anything)
+    result = evaluate(victim, Dataset(schema, x, y), ThreatModel(space, 2), ATTACKS["ga"]())
+    path = write_results(result, tmp_path / "r")
+    with pytest.raises(InputError, match=r"Python rule .*anything"):
+        verify(path, victim)
+    assert verify(path, victim, space=space).ok
+
+
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "file.bin"
+    write_bytes(target, b"old")
+
+    def full(_fd: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileError, match=r"No space left on device\. Free some space"):
+        write_bytes(target, b"new")
+    assert target.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["file.bin"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a device that is always full")
+def test_a_really_full_device(tmp_path: Path) -> None:
+    link = tmp_path / "somewhere"
+    link.symlink_to("/dev/full")
+    with link.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space left"):
+        file.write(b"x")
+    not_a_folder = tmp_path / "plain"
+    not_a_folder.write_bytes(b"")
+    with pytest.raises(FileError, match="choose another place"):
+        write_bytes(not_a_folder / "file.bin", b"x")
+
+
+def test_checkpoints(tmp_path: Path) -> None:
+    schema = toy_schema((4, 4, 4, 4, 4, 4, 4))
+    victim = build("lstm", schema, hidden=8).eval()
+    Checkpoint(victim, "lstm", {"hidden": 8}, schema, {"note": 1}).save(tmp_path)
+    again = load_checkpoint(tmp_path, schema=schema)
+    x = torch.randint(4, (5, 7))
+    assert torch.equal(again.victim(x), victim(x))
+    assert again.training == {"note": 1}
+    with pytest.raises(FileError, match="this data's schema"):
+        load_checkpoint(tmp_path, schema=toy_schema((4, 4, 4, 4, 4, 4, 3)))
+    with pytest.raises(FileError, match=r"got none\. Make one"):
+        load_checkpoint(tmp_path / "nowhere")
+    weights = (tmp_path / "model.safetensors").read_bytes()
+    (tmp_path / "model.safetensors").write_bytes(weights[: len(weights) // 2])
+    with pytest.raises(FileError, match="truncated"):
+        load_checkpoint(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(weights)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | {"settings": {"hidden": 16}}))
+    with pytest.raises(FileError, match="damaged"):
+        load_checkpoint(tmp_path)
+    (tmp_path / "config.json").write_text('{"model": ')
+    with pytest.raises(FileError, match="damaged or truncated"):
+        load_checkpoint(tmp_path)
