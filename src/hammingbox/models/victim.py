@@ -216,11 +216,16 @@ def check_logits(logits: Tensor, rows: int, *, probabilities: bool = False) -> N
         raise VictimError(
             "expected finite logits, got NaN or infinite values. Check the victim's weights and its input ids."
         )
-    if probabilities and (logits >= 0).all() and ((logits.sum(1) - 1).abs() < 1e-4).all():
+    if probabilities and looks_like_probabilities(logits):
         raise VictimError(
             "expected logits, got rows that are not negative and sum to 1: probabilities. Gradients vanish through a "
             "second softmax; drop the final softmax, or use BlackBox if you cannot."
         )
+
+
+def looks_like_probabilities(logits: Logits) -> bool:
+    """Whether every row is not negative and sums to 1."""
+    return bool((logits >= 0).all() and ((logits.sum(1) - 1).abs() < 1e-4).all())
 
 
 def _logits_of(output: Any) -> Logits:

@@ -1,0 +1,25 @@
+"""The README's code runs as it stands there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hammingbox import ATTACKS
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def test_quickstart(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+    lines = [line for line in code.splitlines() if line.strip() and not line.startswith("import")]
+    assert len(lines) <= 10
+    exec(compile(code, "README.md", "exec"), {})
+    shown = capsys.readouterr().out
+    assert "success_rate" in shown
+    assert "tensor([[" in shown
+
+
+def test_every_attack_is_in_the_table() -> None:
+    text = README.read_text()
+    assert [name for name in ATTACKS if f"| `{name}` |" not in text] == []
