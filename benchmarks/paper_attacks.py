@@ -134,7 +134,7 @@ def memory() -> None:
         "import resource, torch\n"
         "from hammingbox import *\n"
         "schema = Schema.sequence(20, map(str, range(1104)), 'abc')\n"
-        "victim = build('lstm', schema, dim=70, hidden=70, bidirectional=False, positional=False).eval()\n"
+        "victim = build('lstm', schema, dim=70, hidden=70, bidirectional=False).eval()\n"
         "x = torch.randint(1104, (256, 20), generator=torch.Generator().manual_seed(0))\n"
         "PCAA()(victim, x, victim(x).argmax(1), ThreatModel(FullSpace(schema), 3))\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)\n"

@@ -13,7 +13,7 @@ class ConvNet(Victim):
     Args:
         cardinalities: categories of each feature.
         classes: number of classes.
-        positional: each position has vectors of its own; off, one alphabet is shared by all positions.
+        shared: all features have one alphabet, see CategoryEmbedding.
         dim: size of an embedding.
         channels: channels of the convolutions.
         kernel: width of the convolutions, odd.
@@ -25,14 +25,14 @@ class ConvNet(Victim):
         cardinalities: tuple[int, ...],
         classes: int,
         *,
-        positional: bool = True,
+        shared: bool,
         dim: int = 16,
         channels: int = 32,
         kernel: int = 7,
         dropout: float = 0.3,
     ) -> None:
         super().__init__()
-        self.embedding = CategoryEmbedding(cardinalities, dim, positional=positional)
+        self.embedding = CategoryEmbedding(cardinalities, dim, shared=shared)
         self.convolutions = nn.Sequential(
             nn.Conv1d(dim, channels, kernel, padding=kernel // 2),
             nn.ReLU(),
