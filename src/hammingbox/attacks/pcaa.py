@@ -118,15 +118,15 @@ class PCAA(Attack):
 
     needs_gradient: ClassVar[bool] = True
 
-    zetas: tuple[float, ...] = (1.5, 0.7, 3.0)
+    zetas: tuple[float, ...] = (1.5, 0.7, 3.0, 2.0)
     zeta_unit: Literal["budget", "feature"] = "budget"
     steps: int = 20
-    samples: int = 2
+    samples: int = 3
     tau: float = 2.0
     penalty: float = 2.0
     learning_rate: float = 1.0
     ascent: Literal["adam", "sign"] = "adam"
-    start: float | None = 0.1
+    start: float | None = 1.0
     ceiling: float = 1e4
     draws: int = 100
     project: bool = True
