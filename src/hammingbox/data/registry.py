@@ -54,7 +54,7 @@ DATASETS: dict[str, Source] = {
         # A blank is a space, an unknown sign or the end of the text: filling it would add words.
         kept={"*": [ag_news.BLANK]},
         model="char_cnn",
-        training={"epochs": 8, "learning_rate": 2e-3},
+        training={"epochs": 7, "learning_rate": 4e-3},
     ),
     "ag_news_paper": Source(
         load=partial(ag_news.load, length=ag_news.LENGTH["paper"]),
