@@ -57,5 +57,5 @@ def _peak() -> int:
 
 
 if __name__ == "__main__":
-    arguments = sys.argv[1:]
-    print(json.dumps(measure(arguments[0], (arguments[1:] or [None])[0], Path("runs") / Path(arguments[0]).name)))
+    data = sys.argv[1]
+    print(json.dumps(measure(data, sys.argv[2] if len(sys.argv) > 2 else None, Path("runs") / Path(data).name)))

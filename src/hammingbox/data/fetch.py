@@ -114,7 +114,7 @@ def download(
         FileError: no network, an HTTP error, a truncated or another file; the cache is left as it was.
     """
     path = cache_folder() / remote.path
-    if path.is_file() and path.stat().st_size == remote.size and _digest(path) == remote.sha256:
+    if path.is_file() and path.stat().st_size == remote.size and file_sha256(path) == remote.sha256:
         return path
     failures = []
     for url in remote.urls:
@@ -165,6 +165,14 @@ def _chunks(url: str, timeout: float) -> Iterator[bytes]:
         raise _DownloadError(f"no connection ({getattr(reason, 'strerror', None) or reason})") from error
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def file_sha256(path: Path) -> str:
+    """Hex digest of a file, read in pieces.
+
+    Raises:
+        FileError: it is missing or unreadable.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise FileError(f"expected a readable file at {path}, got: {error.strerror or error}.") from error

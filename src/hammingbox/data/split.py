@@ -21,7 +21,7 @@ def distinct_rows(ids: Integer[Tensor, "batch features"]) -> RowInt:
     faster for long rows.
     """
     # Big-endian, so that the order of bytes is the order of ids.
-    rows = np.ascontiguousarray(ids.cpu().numpy(), dtype=">u4")
+    rows = np.ascontiguousarray(ids.cpu().numpy(), dtype=np.uint8 if ids.dtype == torch.uint8 else ">u4")
     keys = rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0]
     return torch.from_numpy(np.unique(keys, return_inverse=True)[1].astype(np.int64))
 
