@@ -22,10 +22,11 @@ class CharCNN(Victim):
     With all six it is Zhang's net, whose dense layers see every position; weights are drawn after He et al., since
     nine layers of rectifiers hardly start to learn from Zhang's small Gaussians.
 
-    The defaults are the size for two cores. Six convolutions learn the 38,130 texts at hand by heart before they
-    classify four in five of the others, so it keeps the first only, and its dense layers see the maximum of each
-    channel over the text. A learned vector for a character takes the place of one-hot rows, which would make that
-    convolution four times dearer. The blank is category 0 and a vector of zeros in both sizes.
+    The defaults are the size for two cores. In trials on the 38,130 texts at hand six narrow convolutions (64
+    channels, with batch normalisation) fitted them and stayed below 80 % on others, so it keeps the first only, and
+    its dense layers see the maximum of each channel over the text. A learned vector for a character takes the place
+    of one-hot rows, which would make that convolution four times dearer. The blank is category 0 and a vector of
+    zeros in both sizes.
 
     Args:
         cardinalities: categories of each feature, all equal.
