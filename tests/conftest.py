@@ -30,3 +30,9 @@ def schema() -> Schema:
 @pytest.fixture
 def victim(schema: Schema) -> ToyVictim:
     return ToyVictim(schema.cardinalities, len(schema.classes))
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests neither use nor fill the cache of whoever runs them."""
+    monkeypatch.setenv("HAMMINGBOX_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))

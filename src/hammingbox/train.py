@@ -66,8 +66,14 @@ def fit(
         on_epoch: called after each epoch.
 
     Raises:
+        InputError: there is nothing to train on.
         VictimError: the loss is not finite.
     """
+    if not len(splits.train) or not len(splits.validation):
+        raise InputError(
+            f"expected training and validation rows in {splits.test.name}, got {len(splits.train)} and "
+            f"{len(splits.validation)}. Where only test rows are public, attack a released model instead."
+        )
     order = torch_generator(config.seed)
     optimiser = torch.optim.AdamW(victim.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
     steps = -(-len(splits.train) // config.batch_size)

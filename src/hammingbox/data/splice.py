@@ -9,16 +9,11 @@ import io
 from importlib.resources import files
 
 import torch
-from jaxtyping import Bool, Float
-from torch import Tensor
 
 from hammingbox.data.schema import Dataset, Schema, Splits
-from hammingbox.seeding import torch_generator
+from hammingbox.data.split import divide
 
 SCHEMA = Schema.sequence(60, "AGTCN", ("IE", "N", "EI"), prefix="base ")
-
-_SHARES = (0.7, 0.1)
-"""Train and validation share of the distinct sequences; the rest is the test set."""
 
 
 def load() -> Splits:
@@ -29,14 +24,4 @@ def load() -> Splits:
     ambiguous = SCHEMA.features[0].categories.index("N")
     ids = torch.tensor([[letters.get(letter, ambiguous) for letter in row["sequence"]] for row in rows])
     labels = torch.tensor([SCHEMA.classes.index(row["class"]) for row in rows])
-    data = Dataset(SCHEMA, ids, labels, "splice")
-    distinct, sequence_of = torch.unique(ids, dim=0, return_inverse=True)
-    place = torch.randperm(len(distinct), generator=torch_generator(0))[sequence_of]
-    # The file is sorted by class: rows in the order of their place make any first part a fair sample.
-    parts = (place.argsort(stable=True)[share] for share in _shares(place.sort().values / len(distinct)))
-    return Splits(*(data.take(rows) for rows in parts))
-
-
-def _shares(rank: Float[Tensor, "rows"]) -> tuple[Bool[Tensor, "rows"], Bool[Tensor, "rows"], Bool[Tensor, "rows"]]:
-    train, validation = _SHARES
-    return rank < train, (rank >= train) & (rank < train + validation), rank >= train + validation
+    return divide(Dataset(SCHEMA, ids, labels, "splice"))

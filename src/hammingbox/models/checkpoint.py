@@ -1,10 +1,12 @@
 """Checkpoints: weights in safetensors, everything else in JSON, both bound to a schema. Never a pickle."""
 
+import io
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
@@ -91,6 +93,33 @@ def load_checkpoint(path: Path, *, schema: Schema | None = None) -> Checkpoint:
             f"expected a whole checkpoint in {folder}, got a damaged one ({error}). Train again."
         ) from error
     return Checkpoint(victim.eval(), config["model"], config["settings"], own, config.get("training", {}))
+
+
+def foreign_tensors(path: Path) -> dict[str, torch.Tensor]:
+    """The tensors of a file that another program wrote: safetensors, or what ``torch.save`` made of a state dict.
+
+    The second is read with ``weights_only=True``: tensors, numbers and texts, and no code.
+
+    Raises:
+        FileError: missing, damaged, or something else than a mapping from names to tensors.
+    """
+    content = read_bytes(path)
+    try:
+        if path.suffix == ".safetensors":
+            return load_tensors(content)
+        value = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged stream may end in any error of the reader
+        reason = str(error).split("\n")[0]
+        raise FileError(
+            f"expected whole safetensors or a state dict of plain tensors in {path}, got another or a damaged file "
+            f"({reason}). Save `model.state_dict()` with safetensors."
+        ) from error
+    if not isinstance(value, dict) or not all(isinstance(part, torch.Tensor) for part in value.values()):
+        raise FileError(
+            f"expected a mapping from names to tensors in {path}, got {type(value).__name__}. "
+            "Save `model.state_dict()` with safetensors."
+        )
+    return value
 
 
 def weights_digest(victim: Victim) -> str:

@@ -1,19 +1,25 @@
 """The victims that come with the package, by name."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError, unknown_name
+from hammingbox.models.char_cnn import PAPER, CharCNN
 from hammingbox.models.cnn import ConvNet
 from hammingbox.models.lstm import AttentionLSTM
+from hammingbox.models.mlp import TableMLP
 from hammingbox.models.victim import Victim
 
 VICTIMS: dict[str, Callable[..., Victim]] = {
     "lstm": AttentionLSTM,
     "cnn": ConvNet,
+    "mlp": TableMLP,
+    "char_cnn": CharCNN,
+    "char_cnn_paper": partial(CharCNN, **PAPER),
 }
 
 

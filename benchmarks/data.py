@@ -1,0 +1,61 @@
+"""Measures a data set: rows, time to load, clean accuracy of the model that suits it, time to train, peak memory.
+
+python benchmarks/data.py splice | ips | ag_news | FILE LABEL
+"""
+
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+
+from hammingbox.data.registry import source_named
+from hammingbox.data.schema import Splits
+from hammingbox.models.checkpoint import Checkpoint
+from hammingbox.models.registry import build
+from hammingbox.models.released import ips_lstm
+from hammingbox.train import TrainConfig, accuracy, fit
+
+
+def measure(name: str, label: str | None, folder: Path) -> dict[str, Any]:
+    begin = perf_counter()
+    source = source_named(name, label=label)
+    splits = source.load()
+    facts: dict[str, Any] = {
+        "data": name,
+        "rows": {part: len(getattr(splits, part)) for part in ("train", "validation", "test")},
+        "load_seconds": round(perf_counter() - begin, 2),
+        "load_peak_mib": _peak(),
+        "model": source.model,
+    }
+    if len(splits.train):
+        facts |= _train(source.model, splits, TrainConfig(**source.training), folder)  # type: ignore[arg-type]
+    else:
+        checkpoint = ips_lstm()
+        facts["test_accuracy"] = accuracy(checkpoint.victim, splits.test)
+    return facts | {"peak_mib": _peak(), "busy_processes": round(os.getloadavg()[0], 1)}
+
+
+def _train(model: str, splits: Splits, config: TrainConfig, folder: Path) -> dict[str, Any]:
+    begin, cpu = perf_counter(), process_time()
+    victim = build(model, splits.schema)
+    epochs = fit(victim, splits, config, on_epoch=lambda epoch: print(epoch, file=sys.stderr, flush=True))
+    facts: dict[str, Any] = {
+        "epochs": len(epochs),
+        "train_seconds": round(perf_counter() - begin, 1),
+        "train_cpu_seconds": round(process_time() - cpu, 1),
+        "test_accuracy": accuracy(victim, splits.test),
+    }
+    Checkpoint(victim, model, {}, splits.schema, facts).save(folder)
+    return facts
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+if __name__ == "__main__":
+    data = sys.argv[1]
+    print(json.dumps(measure(data, sys.argv[2] if len(sys.argv) > 2 else None, Path("runs") / Path(data).name)))

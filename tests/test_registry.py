@@ -1,0 +1,41 @@
+"""A data set is a name of the table, or the path of a file."""
+
+from pathlib import Path
+
+import pytest
+
+from hammingbox.data.registry import DATASETS, source_named
+from hammingbox.errors import FileError, InputError
+from hammingbox.models.registry import VICTIMS
+from hammingbox.train import TrainConfig
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_entries_name_models_and_settings_that_exist(name: str) -> None:
+    source = source_named(name)
+    assert source.model in VICTIMS
+    TrainConfig(**source.training)  # type: ignore[arg-type]
+
+
+def test_an_own_file_is_a_source(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("a,b,y\n" + "".join(f"{i},{i % 3},{i % 2}\n" for i in range(40)))
+    toml = tmp_path / "schema.toml"
+    toml.write_text(
+        'label="y"\nunknown="category"\n[[columns]]\nname="b"\nimmutable=true\n[[columns]]\nname="a"\nbins=[9,19,29]\n'
+    )
+    source = source_named(str(path), schema=toml)
+    assert (source.model, source.immutable, source.forbidden) == ("mlp", ["b"], {"*": ["<unknown>"]})
+    splits = source.load()
+    assert splits.test.name == "own.csv"
+    assert splits.schema.cardinalities == (4, 5)
+    assert source_named(str(path), label="y").load().schema.cardinalities == (10, 3), "forty numbers in ten bins"
+
+
+def test_what_is_neither_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"path of a file .* got 'slice'. Did you mean 'splice'"):
+        source_named("slice")
+    with pytest.raises(FileError, match=r"expected a readable file at .*none.csv"):
+        source_named(str(tmp_path / "none.csv"), label="y")
+    with pytest.raises(InputError, match="with an own file only"):
+        source_named("splice", label="y")
