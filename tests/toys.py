@@ -22,7 +22,7 @@ class ToyVictim(Victim):
         super().__init__()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.embedding = CategoryEmbedding(cardinalities, 4, shared=False)
+            self.embedding = CategoryEmbedding(cardinalities, 4, positions="own")
             self.body = nn.Sequential(
                 nn.Flatten(), nn.Dropout(0.5), nn.Linear(4 * len(cardinalities), 16), nn.Tanh(), nn.Linear(16, classes)
             )

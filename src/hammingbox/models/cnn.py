@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from hammingbox.models.embedding import CategoryEmbedding
+from hammingbox.models.embedding import CategoryEmbedding, Positions
 from hammingbox.models.victim import Victim
 from hammingbox.types import Embedded, Ids, Logits
 
@@ -13,7 +13,7 @@ class ConvNet(Victim):
     Args:
         cardinalities: categories of each feature.
         classes: number of classes.
-        shared: all features have one alphabet, see CategoryEmbedding.
+        positions: how positions enter, see CategoryEmbedding.
         dim: size of an embedding.
         channels: channels of the convolutions.
         kernel: width of the convolutions, odd.
@@ -25,14 +25,14 @@ class ConvNet(Victim):
         cardinalities: tuple[int, ...],
         classes: int,
         *,
-        shared: bool,
+        positions: Positions | None = None,
         dim: int = 16,
         channels: int = 32,
         kernel: int = 7,
         dropout: float = 0.3,
     ) -> None:
         super().__init__()
-        self.embedding = CategoryEmbedding(cardinalities, dim, shared=shared)
+        self.embedding = CategoryEmbedding(cardinalities, dim, positions=positions)
         self.convolutions = nn.Sequential(
             nn.Conv1d(dim, channels, kernel, padding=kernel // 2),
             nn.ReLU(),

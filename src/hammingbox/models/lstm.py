@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from hammingbox.models.embedding import CategoryEmbedding
+from hammingbox.models.embedding import CategoryEmbedding, Positions
 from hammingbox.models.victim import Victim
 from hammingbox.types import Embedded, Ids, Logits
 
@@ -14,7 +14,7 @@ class AttentionLSTM(Victim):
     Args:
         cardinalities: categories of each feature.
         classes: number of classes.
-        shared: all features have one alphabet, see CategoryEmbedding.
+        positions: how positions enter, see CategoryEmbedding.
         dim: size of an embedding.
         hidden: size of the LSTM's state.
         bidirectional: read the row from both ends.
@@ -26,14 +26,14 @@ class AttentionLSTM(Victim):
         cardinalities: tuple[int, ...],
         classes: int,
         *,
-        shared: bool,
+        positions: Positions | None = None,
         dim: int = 16,
         hidden: int = 48,
         bidirectional: bool = True,
         dropout: float = 0.4,
     ) -> None:
         super().__init__()
-        self.embedding = CategoryEmbedding(cardinalities, dim, shared=shared)
+        self.embedding = CategoryEmbedding(cardinalities, dim, positions=positions)
         self.lstm = nn.LSTM(dim, hidden, batch_first=True, bidirectional=bidirectional)
         width = hidden * (2 if bidirectional else 1)
         self.attention = nn.Sequential(nn.Linear(width, 64), nn.ReLU(), nn.Linear(64, 1))

@@ -28,7 +28,7 @@ class TableMLP(Victim):
         dropout: float = 0.2,
     ) -> None:
         super().__init__()
-        self.embedding = CategoryEmbedding(cardinalities, dim, positional=True)
+        self.embedding = CategoryEmbedding(cardinalities, dim, positions="own")
         self.output = nn.Sequential(
             nn.Flatten(),
             nn.Linear(dim * len(cardinalities), hidden),

@@ -35,6 +35,6 @@ def build(name: str, schema: Schema, *, seed: int = 0, **settings: Any) -> Victi
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         try:
-            return VICTIMS[name](schema.cardinalities, len(schema.classes), shared=schema.shares_alphabet, **settings)
+            return VICTIMS[name](schema.cardinalities, len(schema.classes), **settings)
         except TypeError as error:
             raise InputError(f"expected settings of the model {name!r}, got {settings} ({error}).") from error

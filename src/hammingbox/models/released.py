@@ -34,7 +34,7 @@ def ips_lstm(*, data_dir: Path | None = None) -> Checkpoint:
     if path is None:
         raise missing("ips", _IPS_FILES, data_dir=data_dir)
     tensors = foreign_tensors(path)
-    settings: dict[str, Any] = {"positional": False, "dim": 70, "hidden": 70, "bidirectional": False, "dropout": 0.5}
+    settings: dict[str, Any] = {"positions": "none", "dim": 70, "hidden": 70, "bidirectional": False, "dropout": 0.5}
     victim = build("lstm", ips.SCHEMA, **settings)
     try:
         state = {
