@@ -9,6 +9,7 @@ from hammingbox.attacks.genetic import Genetic
 from hammingbox.attacks.hotflip import HotFlip
 from hammingbox.attacks.pcaa import PCAA, Distribution
 from hammingbox.attacks.random import Random
+from hammingbox.attacks.swap import Swap
 from hammingbox.attacks.two_stage import TwoStage
 from hammingbox.errors import unknown_name
 
@@ -21,6 +22,7 @@ ATTACKS: dict[str, Callable[..., Attack]] = {
     "gga": partial(TwoStage, guide="gradient", search="greedy"),
     "hotflip": HotFlip,
     "hotflip_beam": partial(HotFlip, beam=8),
+    "swap": Swap,
     "genetic": Genetic,
     "random": Random,
     "exhaustive": Exhaustive,
@@ -48,6 +50,7 @@ __all__ = [
     "Genetic",
     "HotFlip",
     "Random",
+    "Swap",
     "TwoStage",
     "attack_named",
 ]

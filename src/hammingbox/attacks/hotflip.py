@@ -7,7 +7,7 @@ import torch
 
 from hammingbox.attacks.base import Attack, Incumbent, moved
 from hammingbox.attacks.two_stage import first_order_gain
-from hammingbox.problem import Problem
+from hammingbox.problem import Problem, place_in_row
 from hammingbox.seeding import RowRandom
 from hammingbox.types import Slots
 
@@ -65,8 +65,8 @@ class HotFlip(Attack):
         slots, owner = slots[order], owner[order]
         keep = first_of_each(torch.cat([owner[:, None], slots], 1))
         slots, owner = slots[keep], owner[keep]
-        place = torch.arange(len(owner), device=rows.device) - torch.searchsorted(owner, owner)
-        return owner[place < self.beam], slots[place < self.beam]
+        kept = place_in_row(owner) < self.beam
+        return owner[kept], slots[kept]
 
 
 def first_of_each(points: torch.Tensor) -> torch.Tensor:
