@@ -231,6 +231,22 @@ class Incumbent:
         self.slots[who], self.loss[who], self.fooled[who] = slots[points], loss[points], fooled[points]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Search(Attack):
+    """An attack that improves on what is known of a batch, so that it can be a stage of an ensemble."""
+
+    @abstractmethod
+    def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
+        """Offers points to `best`; works on its standing rows alone."""
+
+    @final
+    def run(self, problem: Problem, random: RowRandom) -> Slots:
+        """Searches from the clean rows."""
+        best = Incumbent(problem)
+        self.search(problem, random, best)
+        return best.slots
+
+
 def best_points(rows: PointRows, loss: PointFloat, batch: int) -> tuple[Int64[Tensor, "some"], Int64[Tensor, "some"]]:
     """The first best point of every row that occurs in a ragged list, and which row that is."""
     best = torch.full((batch,), -torch.inf, device=loss.device, dtype=loss.dtype).scatter_reduce_(0, rows, loss, "amax")

@@ -11,7 +11,7 @@ Keys = Int64[Tensor, "some points"]
 
 
 class Visited:
-    """Tried points as 64-bit keys: every option has a random key, a point's key is the sum of its options' (Zobrist 1970).
+    """Tried points as 64-bit keys: a point's key is the sum of the random keys of its options (Zobrist 1970).
 
     A change of one feature therefore changes a key by one difference, and a whole neighbourhood is looked up without
     writing out its points. Keys of two points agree by chance with probability 2^-64. The clean row has key 0 and
