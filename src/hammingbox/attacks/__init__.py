@@ -9,6 +9,7 @@ from hammingbox.attacks.evolution import Evolution
 from hammingbox.attacks.exhaustive import Exhaustive
 from hammingbox.attacks.genetic import Genetic
 from hammingbox.attacks.greedy import Greedy
+from hammingbox.attacks.guided import Guided
 from hammingbox.attacks.hotflip import HotFlip
 from hammingbox.attacks.local import Local
 from hammingbox.attacks.pcaa import PCAA, Distribution
@@ -30,6 +31,7 @@ ATTACKS: dict[str, Callable[..., Attack]] = {
     "hotflip": HotFlip,
     "hotflip_beam": partial(HotFlip, beam=8),
     "swap": Swap,
+    "guided": Guided,
     "greedy": Greedy,
     "beam": partial(Greedy, beam=4),
     "local": Local,
@@ -64,6 +66,7 @@ __all__ = [
     "Exhaustive",
     "Genetic",
     "Greedy",
+    "Guided",
     "HotFlip",
     "Local",
     "Random",

@@ -10,13 +10,16 @@ from hammingbox.attacks.swap import Swap
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 
+_NO_LIMIT = 2**62
+
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(Search):
     """Runs attacks, the cheapest first, each on the rows still standing (as AutoAttack does, Croce and Hein 2020).
 
-    With gradients: a short swap search, at budget 1 all single changes (so that it is exact there), a long swap search
-    with new starts, PCAA. For a black box, or under a query limit, the stages that need losses alone.
+    With gradients: at budget 1 all single changes in the order of their first-order gain, so that it is exact there;
+    above, a long swap search, then evolution, which gradients that point nowhere cannot mislead. For a black box, or
+    under a query limit: evolution, then local search, whose sweep makes it exact at budget 1 if the queries suffice.
 
     `AttackResult.stage` says which stage broke a row (numbered from 1, see `stages`), `forward` and `backward` at what
     cost: a row that falls leaves at once.
@@ -35,9 +38,10 @@ class Auto(Search):
         """The attacks in order, for this victim and budget."""
         if problem.victim.has_gradient and self.queries is None:
             if problem.budget == 1:
-                return (Exhaustive(verdict=True, max_passes=_NO_LIMIT),)
-            return (Swap(steps=60),)
-        return (Local(), Evolution())
+                return (Exhaustive(objective=self.objective, verdict=True, max_passes=_NO_LIMIT),)
+            return (Swap(objective=self.objective, steps=200, patience=4), Evolution(objective=self.objective))
+        sweep = _NO_LIMIT if problem.budget == 1 else Local.sweep
+        return (Evolution(objective=self.objective), Local(objective=self.objective, sweep=sweep))
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """All stages at the budget, or at every budget up to it."""

@@ -165,7 +165,7 @@ class PCAA(Attack):
             if len(rows) == 0:
                 break
             part, noise = problem.take(rows), random.select(rows)
-            distribution = self._algorithm_1(part, noise, zeta)
+            distribution = self.algorithm_1(part, noise, zeta)
             owner, slots = all_points(
                 distribution.draw(noise, self.draws, budget=problem.budget if self.project else None)
             )
@@ -200,9 +200,10 @@ class PCAA(Attack):
             problem = Problem.of(
                 victim, threat.space.candidates(x), Untargeted(y), threat.budget, objective=self.objective
             )
-            return self._algorithm_1(problem, RowRandom.for_rows(seed, x), self.zetas[0] if zeta is None else zeta)
+            return self.algorithm_1(problem, RowRandom.for_rows(seed, x), self.zetas[0] if zeta is None else zeta)
 
-    def _algorithm_1(self, problem: Problem, random: RowRandom, zeta: float) -> Distribution:
+    def algorithm_1(self, problem: Problem, random: RowRandom, zeta: float) -> Distribution:
+        """Algorithm 1 for one zeta. Cost: steps samples forward and backward passes a row."""
         candidates, layout = problem.candidates, problem.candidates.layout
         limit = zeta * (problem.budget if self.zeta_unit == "budget" else layout.features)
         log_pi = self._initial(candidates).requires_grad_()  # line 1
