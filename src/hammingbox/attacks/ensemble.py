@@ -18,7 +18,7 @@ class Auto(Search):
     """Runs attacks, the cheapest first, each on the rows still standing (as AutoAttack does, Croce and Hein 2020).
 
     With gradients: at budget 1 all single changes in the order of their first-order gain, so that it is exact there;
-    above, a long swap search, then evolution, which gradients that point nowhere cannot mislead. For a black box, or
+    above, a short and a long swap search, then evolution, which is blind to misleading gradients. For a black box, or
     under a query limit: evolution, then local search, whose sweep makes it exact at budget 1 if the queries suffice.
 
     `AttackResult.stage` says which stage broke a row (numbered from 1, see `stages`), `forward` and `backward` at what
@@ -39,7 +39,11 @@ class Auto(Search):
         if problem.victim.has_gradient and self.queries is None:
             if problem.budget == 1:
                 return (Exhaustive(objective=self.objective, verdict=True, max_passes=_NO_LIMIT),)
-            return (Swap(objective=self.objective, steps=200, patience=4), Evolution(objective=self.objective))
+            return (
+                Swap(objective=self.objective),
+                Swap(objective=self.objective, steps=60, patience=4, fresh=True),
+                Evolution(objective=self.objective, generations=9),
+            )
         sweep = _NO_LIMIT if problem.budget == 1 else Local.sweep
         return (Evolution(objective=self.objective), Local(objective=self.objective, sweep=sweep))
 

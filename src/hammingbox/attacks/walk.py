@@ -46,17 +46,19 @@ class Walk(Search):
         tries: moves tried for real at each step.
         patience: steps without a better row before a new start.
         starts: random rows tried at a new start.
+        fresh: begin with a new start, not with the best row known, where an earlier search has been.
     """
 
     steps: int = 12
     tries: int = 16
     patience: int = 6
     starts: int = 8
+    fresh: bool = False
 
     def walk(self, problem: Problem, random: RowRandom, guide: Guide, best: Incumbent, visited: Visited) -> None:
         """Walks until every row has fallen, or its steps or queries are over."""
         here, climbed = best.slots.clone(), best.loss.clone()  # where each row stands; its best loss since its start
-        waited = torch.zeros_like(problem.rows)
+        waited = torch.full_like(problem.rows, self.patience if self.fresh else 0)
         for _ in range(self.steps):
             rows = best.standing()
             stuck = rows[waited[rows] >= self.patience]
