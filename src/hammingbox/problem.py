@@ -91,11 +91,20 @@ class Targeted(Goal):
 
 
 class Meter:
-    """Counts rows through the victim, forward and backward apart, for each row of a batch."""
+    """Counts rows through the victim, forward and backward apart, for each row of a batch.
 
-    def __init__(self, rows: int, device: torch.device) -> None:
+    Attributes:
+        forward: forward passes so far.
+        backward: backward passes so far.
+        limit: forward passes a row may cost at most; None for no limit.
+        stage: which stage of an ensemble the row is in; 0 for an attack of one stage.
+    """
+
+    def __init__(self, rows: int, device: torch.device, limit: int | None = None) -> None:
+        self.limit = limit
         self.forward: RowInt = torch.zeros(rows, dtype=torch.int64, device=device)
         self.backward: RowInt = torch.zeros(rows, dtype=torch.int64, device=device)
+        self.stage: RowInt = torch.zeros(rows, dtype=torch.int64, device=device)
 
 
 class Scores(NamedTuple):
@@ -140,11 +149,12 @@ class Problem:
         *,
         objective: Objective = "margin",
         memory: int = DEFAULT_MEMORY,
+        queries: int | None = None,
     ) -> "Problem":
-        """A problem with a fresh meter."""
+        """A problem with a fresh meter, which lets every row have at most `queries` forward passes."""
         device, size = candidates.ids.device, len(candidates)
         rows = torch.arange(size, device=device)
-        return cls(victim, candidates, goal, budget, objective, Meter(size, device), rows, memory)
+        return cls(victim, candidates, goal, budget, objective, Meter(size, device, queries), rows, memory)
 
     def __len__(self) -> int:
         return len(self.candidates)
@@ -152,6 +162,10 @@ class Problem:
     def take(self, rows: Shaped[Tensor, "some"]) -> "Problem":
         """The problem of some rows; their passes go to the same meter."""
         return replace(self, candidates=self.candidates.take(rows), goal=self.goal.take(rows), rows=self.rows[rows])
+
+    def within(self, budget: int) -> "Problem":
+        """The same rows, meter and victim under another budget."""
+        return replace(self, budget=budget)
 
     def unmetered(self) -> "Problem":
         """The same problem for checks that are not part of an attack's cost."""
@@ -182,12 +196,31 @@ class Problem:
         return logits
 
     def score(self, rows: PointRows, slots: PointSlots) -> Scores:
-        """Loss and success of a ragged list of points. Cost: one forward pass a point."""
-        logits = self.logits(rows, slots)
-        goal = self.goal.take(rows)
+        """Loss and success of a ragged list of points. Cost: one forward pass a point.
+
+        A row at its query limit is not asked about again: its points beyond the limit, in the order of the list, have
+        loss minus infinity and are no success. So no attack can overdraw, whatever it asks.
+        """
+        if self.meter.limit is None:
+            return self._score(rows, slots)
+        loss = torch.full((len(rows),), -torch.inf, device=rows.device)
+        fooled = torch.zeros(len(rows), dtype=torch.bool, device=rows.device)
+        paid = place_in_row(rows) < self.remaining[rows]
+        if paid.any():
+            loss[paid], fooled[paid] = self._score(rows[paid], slots[paid])
+        return Scores(loss, fooled)
+
+    def _score(self, rows: PointRows, slots: PointSlots) -> Scores:
+        logits, goal = self.logits(rows, slots), self.goal.take(rows)
         margin = goal.margin(logits)
         loss = margin if self.objective == "margin" else goal.cross_entropy(logits)
         return Scores(loss.float(), margin > 0)
+
+    @property
+    def remaining(self) -> RowInt:
+        """Forward passes each row may still have; practically infinite without a limit."""
+        limit = torch.iinfo(torch.int64).max if self.meter.limit is None else self.meter.limit
+        return limit - self.meter.forward[self.rows]
 
     def loss(self, slots: Slots) -> RowFloat:
         """Loss of one point a row. Cost: one forward pass a row."""
@@ -259,6 +292,13 @@ class Problem:
         # Weights, noise, their softmax and its gradient: a dozen tensors over the options; a graph keeps activations.
         per_row = 12 * 4 * self.candidates.layout.options + 32 * self._embedded_bytes
         return max(1, self.memory // per_row)
+
+
+def place_in_row(rows: PointRows) -> Int64[Tensor, "points"]:
+    """How many earlier points of a ragged list belong to the same row."""
+    order = torch.argsort(rows, stable=True)
+    place = torch.arange(len(rows), device=rows.device) - torch.searchsorted(rows[order], rows[order])
+    return torch.empty_like(place).index_copy_(0, order, place)
 
 
 def all_points(samples: Int64[Tensor, "batch samples features"]) -> tuple[PointRows, PointSlots]:

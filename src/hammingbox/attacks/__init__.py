@@ -4,15 +4,24 @@ from collections.abc import Callable
 from functools import partial
 
 from hammingbox.attacks.base import Attack, AttackResult
+from hammingbox.attacks.ensemble import Auto
+from hammingbox.attacks.evolution import Evolution
 from hammingbox.attacks.exhaustive import Exhaustive
 from hammingbox.attacks.genetic import Genetic
+from hammingbox.attacks.greedy import Greedy
+from hammingbox.attacks.guided import Guided
 from hammingbox.attacks.hotflip import HotFlip
+from hammingbox.attacks.local import Local
 from hammingbox.attacks.pcaa import PCAA, Distribution
 from hammingbox.attacks.random import Random
+from hammingbox.attacks.score_pcaa import ScorePCAA
+from hammingbox.attacks.sparse_rs import SparseRS
+from hammingbox.attacks.swap import Swap
 from hammingbox.attacks.two_stage import TwoStage
 from hammingbox.errors import unknown_name
 
 ATTACKS: dict[str, Callable[..., Attack]] = {
+    "auto": Auto,
     "pcaa": PCAA,
     "pcaa_paper": PCAA.paper,
     "sa": partial(TwoStage, guide="loss", search="brute"),
@@ -21,6 +30,14 @@ ATTACKS: dict[str, Callable[..., Attack]] = {
     "gga": partial(TwoStage, guide="gradient", search="greedy"),
     "hotflip": HotFlip,
     "hotflip_beam": partial(HotFlip, beam=8),
+    "swap": Swap,
+    "guided": Guided,
+    "greedy": Greedy,
+    "beam": partial(Greedy, beam=4),
+    "local": Local,
+    "evolution": Evolution,
+    "sparse_rs": SparseRS,
+    "pcaa_blackbox": ScorePCAA,
     "genetic": Genetic,
     "random": Random,
     "exhaustive": Exhaustive,
@@ -43,11 +60,19 @@ __all__ = [
     "PCAA",
     "Attack",
     "AttackResult",
+    "Auto",
     "Distribution",
+    "Evolution",
     "Exhaustive",
     "Genetic",
+    "Greedy",
+    "Guided",
     "HotFlip",
+    "Local",
     "Random",
+    "ScorePCAA",
+    "SparseRS",
+    "Swap",
     "TwoStage",
     "attack_named",
 ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import ClassVar, final
 
 import torch
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from hammingbox.errors import InputError, TooExpensiveError, VictimError
@@ -41,6 +41,7 @@ class AttackResult:
         logits: the victim's answer after.
         forward: forward passes each row cost the attack (the recount is not part of it).
         backward: backward passes each row cost the attack.
+        stage: for an ensemble, the number of the stage that broke the row, or the last it went through; else 0.
     """
 
     ids: Ids
@@ -51,6 +52,7 @@ class AttackResult:
     logits: Logits
     forward: RowInt
     backward: RowInt
+    stage: RowInt
 
     @property
     def success(self) -> RowMask:
@@ -69,9 +71,11 @@ class Attack(ABC):
 
     Attributes:
         objective: the loss to maximise. Cross entropy saturates in float32; the margin does not.
+        queries: forward passes a row may cost, kept exactly; only for attacks that need no gradient.
     """
 
     objective: Objective = "margin"
+    queries: int | None = None
 
     needs_gradient: ClassVar[bool] = False
 
@@ -129,6 +133,11 @@ class Attack(ABC):
                 raise InputError(
                     "expected targets other than the true classes, got a row whose target is its own class."
                 )
+        if self.queries is not None and (self.needs_gradient or self.queries < 1):
+            raise InputError(
+                f"expected a query limit of at least 1 on an attack that needs no gradient, got queries={self.queries} "
+                f"on {type(self).__name__}. Leave it out, or choose an attack that needs losses only."
+            )
         if self.needs_gradient and not victim.has_gradient:
             from hammingbox.attacks import ATTACKS  # the table imports this module
 
@@ -145,8 +154,15 @@ class Attack(ABC):
             )
 
     def _problem(self, victim: Victim, x: Ids, goal: Goal, threat: ThreatModel, memory: int) -> Problem:
-        candidates = threat.space.candidates(x)
-        return Problem.of(victim, candidates, goal, threat.budget, objective=self.objective, memory=memory)
+        return Problem.of(
+            victim,
+            threat.space.candidates(x),
+            goal,
+            threat.budget,
+            objective=self.objective,
+            memory=memory,
+            queries=self.queries,
+        )
 
     def _row_batches(
         self, victim: Victim, x: Ids, threat: ThreatModel, memory: int
@@ -178,6 +194,7 @@ class Attack(ABC):
             logits=logits,
             forward=problem.meter.forward,
             backward=problem.meter.backward,
+            stage=problem.meter.stage,
         )
 
     def _rank(self, goal: Goal, logits: Logits) -> RowFloat:
@@ -194,13 +211,14 @@ class Incumbent:
     """
 
     def __init__(self, problem: Problem) -> None:
+        self._problem = problem
         self.slots = problem.clean_slots
         rows = torch.arange(len(problem), device=self.slots.device)
         self.loss, self.fooled = problem.score(rows, self.slots)
 
     def standing(self) -> Int64[Tensor, "some"]:
-        """Rows that have not fallen yet."""
-        return (~self.fooled).nonzero()[:, 0]
+        """Rows that have not fallen yet and may still ask."""
+        return (~self.fooled & (self._problem.remaining > 0)).nonzero()[:, 0]
 
     def offer(self, rows: PointRows, slots: PointSlots, loss: PointFloat, fooled: Bool[Tensor, "points"]) -> None:
         """Takes over every row's best point of a ragged list, where it is better than what is known."""
@@ -211,6 +229,22 @@ class Incumbent:
         )
         points, who = points[better], who[better]
         self.slots[who], self.loss[who], self.fooled[who] = slots[points], loss[points], fooled[points]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search(Attack):
+    """An attack that improves on what is known of a batch, so that it can be a stage of an ensemble."""
+
+    @abstractmethod
+    def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
+        """Offers points to `best`; works on its standing rows alone."""
+
+    @final
+    def run(self, problem: Problem, random: RowRandom) -> Slots:
+        """Searches from the clean rows."""
+        best = Incumbent(problem)
+        self.search(problem, random, best)
+        return best.slots
 
 
 def best_points(rows: PointRows, loss: PointFloat, batch: int) -> tuple[Int64[Tensor, "some"], Int64[Tensor, "some"]]:
@@ -240,6 +274,37 @@ def try_moves(problem: Problem, slots: Slots, moves: Bool[Tensor, "batch options
             scores = problem.score(rows, moved(problem, slots[rows], options))
             loss[rows, options], fooled[rows, options] = scores.loss, scores.fooled
     return loss, fooled
+
+
+def try_points(
+    problem: Problem,
+    best: Incumbent,
+    rows: Int64[Tensor, "some"],
+    points: Int64[Tensor, "some points features"],
+    wanted: Bool[Tensor, "some points"],
+) -> Float[Tensor, "some points"]:
+    """Scores the wanted points of some rows and offers them.
+
+    Args:
+        problem: of these rows alone.
+        best: the incumbent of the whole batch.
+        rows: numbers of these rows in the batch.
+        points: the same number of points a row.
+        wanted: which of them to try.
+
+    Returns:
+        Their losses, minus infinity where a point was not tried.
+
+    Cost: one forward pass a wanted point.
+    """
+    loss = torch.full(wanted.shape, -torch.inf, device=points.device)
+    owner, place = wanted.nonzero().unbind(1)
+    if len(owner):
+        slots = points[owner, place]
+        scores = problem.score(owner, slots)
+        best.offer(rows[owner], slots, *scores)
+        loss[owner, place] = scores.loss
+    return loss
 
 
 def moved(problem: Problem, slots: PointSlots, options: Int64[Tensor, "points"]) -> PointSlots:

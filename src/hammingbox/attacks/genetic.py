@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import torch
 
-from hammingbox.attacks.base import Attack, Incumbent, best_points
+from hammingbox.attacks.base import Incumbent, Search, best_points
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
-from hammingbox.types import ManySlots, SampleFloat, Slots
+from hammingbox.types import ManySlots, SampleFloat
 
 
 @dataclass(frozen=True, kw_only=True)
-class Genetic(Attack):
+class Genetic(Search):
     """Breeds rows: parents by fitness, children by uniform crossover, each child mutated in one feature.
 
     A mutation tries a few slots of a random feature and keeps the best, as Alzantot et al. do with a word's
@@ -30,9 +30,8 @@ class Genetic(Attack):
     generations: int = 10
     tries: int = 4
 
-    def run(self, problem: Problem, random: RowRandom) -> Slots:
+    def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Breeds until a row falls or the generations are over."""
-        best = Incumbent(problem)
         members = best.slots[:, None].repeat(1, self.population, 1)
         fitness = best.loss[:, None].repeat(1, self.population)
         for generation in range(1 + self.generations):
@@ -47,7 +46,6 @@ class Genetic(Attack):
             best.offer(owner, children.flatten(0, 1), loss.flatten(), fooled.flatten())
             children[:, 0], loss[:, 0] = best.slots[rows], best.loss[rows]  # the elite
             members[rows], fitness[rows] = children, loss
-        return best.slots
 
     def _breed(self, members: ManySlots, fitness: SampleFloat, budget: int, random: RowRandom) -> ManySlots:
         """Children of two parents each, chosen in proportion to the softmax of standardised fitness."""

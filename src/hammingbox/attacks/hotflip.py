@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
 
 from hammingbox.attacks.base import Attack, Incumbent, moved
 from hammingbox.attacks.two_stage import first_order_gain
-from hammingbox.problem import Problem
+from hammingbox.problem import Problem, place_in_row
 from hammingbox.seeding import RowRandom
-from hammingbox.types import Slots
+from hammingbox.types import PointRows, PointSlots, Slots
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,32 +43,40 @@ class HotFlip(Attack):
             loss, gain = first_order_gain(part, beams)
             untouched = layout.spread(beams == 0)
             promised = (loss[:, None] + gain).masked_fill(~(part.candidates.moves & untouched), -torch.inf)
-            rows, beams = self._extend(problem, rows, beams, promised)
+            rows, beams = best_extensions(problem, rows, beams, promised, self.beam)
             scores = problem.score(rows, beams)
             best.offer(rows, beams, *scores)
             standing = ~best.fooled[rows]
             rows, beams = rows[standing], beams[standing]
         return best.slots
 
-    def _extend(
-        self, problem: Problem, rows: torch.Tensor, beams: torch.Tensor, promised: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The `beam` most promising distinct extensions of each row's partial rows, as a ragged list."""
-        width = min(self.beam, promised.shape[1])
-        value, options = promised.topk(width, dim=1)
-        parents = torch.arange(len(rows), device=rows.device).repeat_interleave(width)
-        value, options = value.flatten(), options.flatten()
-        real = value > -torch.inf
-        parents, value, options = parents[real], value[real], options[real]
-        slots, owner = moved(problem, beams[parents], options), rows[parents]
-        # Best first within each row; a set of flips reached in two orders is kept once.
-        order = torch.argsort(value, descending=True, stable=True)
-        order = order[torch.argsort(owner[order], stable=True)]
-        slots, owner = slots[order], owner[order]
-        keep = first_of_each(torch.cat([owner[:, None], slots], 1))
-        slots, owner = slots[keep], owner[keep]
-        place = torch.arange(len(owner), device=rows.device) - torch.searchsorted(owner, owner)
-        return owner[place < self.beam], slots[place < self.beam]
+
+def best_extensions(
+    problem: Problem, rows: PointRows, beams: PointSlots, value: Float[Tensor, "points options"], width: int
+) -> tuple[Int64[Tensor, "found"], Int64[Tensor, "found features"]]:
+    """The `width` most valuable distinct extensions of each row's partial rows, as a ragged list.
+
+    Args:
+        problem: of the whole batch.
+        rows: the row each partial row belongs to.
+        beams: the partial rows.
+        value: of taking each option next; minus infinity where it may not be taken.
+        width: how many partial rows of a row go on.
+    """
+    value, options = value.topk(min(width, value.shape[1]), dim=1)
+    parents = torch.arange(len(rows), device=rows.device).repeat_interleave(value.shape[1])
+    value, options = value.flatten(), options.flatten()
+    real = value > -torch.inf
+    parents, value, options = parents[real], value[real], options[real]
+    slots, owner = moved(problem, beams[parents], options), rows[parents]
+    # Best first within each row; a set of flips reached in two orders is kept once.
+    order = torch.argsort(value, descending=True, stable=True)
+    order = order[torch.argsort(owner[order], stable=True)]
+    slots, owner = slots[order], owner[order]
+    keep = first_of_each(torch.cat([owner[:, None], slots], 1))
+    slots, owner = slots[keep], owner[keep]
+    kept = place_in_row(owner) < width
+    return owner[kept], slots[kept]
 
 
 def first_of_each(points: torch.Tensor) -> torch.Tensor:

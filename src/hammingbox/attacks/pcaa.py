@@ -13,7 +13,7 @@ from hammingbox.models.victim import Victim
 from hammingbox.problem import Problem, Untargeted, all_points
 from hammingbox.seeding import RowRandom
 from hammingbox.space import Candidates, ThreatModel
-from hammingbox.types import Ids, Labels, ManySlots, OptionFloat, RowFloat, Slots
+from hammingbox.types import Ids, Labels, ManySlots, OptionFloat, RowFloat, SampleFloat, Slots
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,11 @@ class Distribution:
         """Relaxed samples of Eq. 4."""
         masked = self.log_pi.masked_fill(~self.candidates.valid, -torch.inf)
         return self.candidates.layout.map((masked[:, None] + noise) / tau, lambda rectangle: rectangle.softmax(-1))
+
+    def log_chance(self, slots: ManySlots) -> SampleFloat:
+        """Log P(x') of discrete rows."""
+        options = self.candidates.layout.starts + slots
+        return self.log_probabilities[:, None].expand(-1, slots.shape[1], -1).gather(2, options).sum(2)
 
     def draw(self, random: RowRandom, samples: int, *, budget: int | None = None) -> ManySlots:
         """Discrete rows x' ~ pi.
@@ -160,7 +165,7 @@ class PCAA(Attack):
             if len(rows) == 0:
                 break
             part, noise = problem.take(rows), random.select(rows)
-            distribution = self._algorithm_1(part, noise, zeta)
+            distribution = self.algorithm_1(part, noise, zeta)
             owner, slots = all_points(
                 distribution.draw(noise, self.draws, budget=problem.budget if self.project else None)
             )
@@ -195,9 +200,10 @@ class PCAA(Attack):
             problem = Problem.of(
                 victim, threat.space.candidates(x), Untargeted(y), threat.budget, objective=self.objective
             )
-            return self._algorithm_1(problem, RowRandom.for_rows(seed, x), self.zetas[0] if zeta is None else zeta)
+            return self.algorithm_1(problem, RowRandom.for_rows(seed, x), self.zetas[0] if zeta is None else zeta)
 
-    def _algorithm_1(self, problem: Problem, random: RowRandom, zeta: float) -> Distribution:
+    def algorithm_1(self, problem: Problem, random: RowRandom, zeta: float) -> Distribution:
+        """Algorithm 1 for one zeta. Cost: steps samples forward and backward passes a row."""
         candidates, layout = problem.candidates, problem.candidates.layout
         limit = zeta * (problem.budget if self.zeta_unit == "budget" else layout.features)
         log_pi = self._initial(candidates).requires_grad_()  # line 1
@@ -228,10 +234,15 @@ class PCAA(Attack):
 
     def _initial(self, candidates: Candidates) -> OptionFloat:
         """Pi of line 1: the clean categories, nearly certain."""
-        layout = candidates.layout
-        clean = (layout.slot_of == 0).expand_as(candidates.ids)
-        if self.start is None:
-            return torch.where(clean, self.ceiling, 1e-3).log()
-        # n (d - 1) exp(-log-odds) changes are expected at first: well below one, however many options there are.
-        log_odds = (candidates.moves.sum(1, keepdim=True).clamp(min=1) / self.start).log()
-        return torch.where(clean, 0.0, -log_odds)
+        if self.start is not None:
+            return initial_log_pi(candidates, self.start)
+        clean = (candidates.layout.slot_of == 0).expand_as(candidates.ids)
+        return torch.where(clean, self.ceiling, 1e-3).log()
+
+
+def initial_log_pi(candidates: Candidates, changes: float) -> OptionFloat:
+    """Log pi under which about so many changes are expected, however many options there are."""
+    clean = (candidates.layout.slot_of == 0).expand_as(candidates.ids)
+    # n (d - 1) exp(-log-odds) changes are expected, as long as that is well below n.
+    log_odds = (candidates.moves.sum(1, keepdim=True).clamp(min=1) / changes).log()
+    return torch.where(clean, 0.0, -log_odds)

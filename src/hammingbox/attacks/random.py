@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import torch
 
-from hammingbox.attacks.base import Attack, Incumbent
+from hammingbox.attacks.base import Incumbent, Search
 from hammingbox.problem import Problem, all_points
 from hammingbox.seeding import RowRandom
-from hammingbox.types import ManySlots, Slots
+from hammingbox.types import ManySlots
 
 
 @dataclass(frozen=True, kw_only=True)
-class Random(Attack):
+class Random(Search):
     """Tries rows with epsilon random changes and keeps the best. Rows that fall leave.
 
     Cost: 1 + draws forward passes.
@@ -24,9 +24,8 @@ class Random(Attack):
     draws: int = 300
     batch: int = 50
 
-    def run(self, problem: Problem, random: RowRandom) -> Slots:
+    def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Draws, tries, keeps the best."""
-        best = Incumbent(problem)
         for start in range(0, self.draws, self.batch):
             rows = best.standing()
             if len(rows) == 0:
@@ -34,7 +33,6 @@ class Random(Attack):
             part = problem.take(rows)
             owner, slots = all_points(random_slots(part, random.select(rows), min(self.batch, self.draws - start)))
             best.offer(rows[owner], slots, *part.score(owner, slots))
-        return best.slots
 
 
 def random_slots(problem: Problem, random: RowRandom, samples: int) -> ManySlots:

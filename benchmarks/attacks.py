@@ -1,0 +1,199 @@
+"""Figures of the strong attacks: success, passes and CPU seconds on Splice, on trees, and on the authors' IPS LSTM.
+
+Run with `make bench`, or `python benchmarks/attacks.py`. The part on IPS needs HAMMINGBOX_DATA to name a folder with
+ips/ips_test.csv and ips/victim.safetensors. Times are CPU seconds of this process, compared as ratios within one run.
+"""
+
+import os
+from dataclasses import dataclass
+from time import process_time
+
+import numpy as np
+import torch
+from splice_victim import right_rows, space, splits, victim
+
+from hammingbox import ATTACKS, PCAA, Attack, BlackBox, Dataset, FullSpace, Space, ThreatModel, Victim, evaluate
+from hammingbox.attacks import Auto, Exhaustive
+from hammingbox.evaluate import correctly_classified
+
+BUDGETS = (1, 2, 3, 4, 5)
+QUERIES = 1000
+BLACK_BOX = ("genetic", "evolution", "local", "sparse_rs", "pcaa_blackbox")
+PAPER_PCAA_PASSES = 2 * PCAA.paper().steps * PCAA.paper().samples
+"""The least it can cost a row: forward and backward passes of the first of its four zetas."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One attack at one budget, the mean over seeds but for the lowest success."""
+
+    success: float
+    lowest: float
+    passes: float
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.success:6.2f} {self.passes:7.0f}p {self.seconds:6.2f}s"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A victim with rows it gets right and what an attacker may write."""
+
+    title: str
+    victim: Victim
+    rows: Dataset
+    space: Space
+    seeds: tuple[int, ...] = (0, 1, 2)
+
+    def cell(self, attack: Attack, budget: int) -> Cell:
+        """Attacks all rows once a seed."""
+        found = []
+        for seed in self.seeds:
+            begin = process_time()
+            result = evaluate(self.victim, self.rows, ThreatModel(self.space, budget), attack, seed=seed)
+            seconds = process_time() - begin
+            passes = int(result.rows.forward.sum() + result.rows.backward.sum()) / len(self.rows)
+            found.append((100 * result.success_rate.value, passes, seconds))
+        success, passes, seconds = (float(np.mean(column)) for column in zip(*found, strict=True))
+        return Cell(success, min(row[0] for row in found), passes, seconds)
+
+    def table(self, attacks: dict[str, Attack], budgets: tuple[int, ...]) -> dict[tuple[str, int], Cell]:
+        """Prints and returns a cell for every attack and budget."""
+        say(f"\n{self.title}: {len(self.rows)} rows; success in %, passes a row, CPU seconds; seeds {self.seeds}")
+        cells = {}
+        for name, attack in attacks.items():
+            for budget in budgets:
+                cells[name, budget] = self.cell(attack, budget)
+            say(f"  {name:13s} " + " | ".join(str(cells[name, budget]) for budget in budgets))
+        return cells
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def verdict(name: str, met: bool, figure: str) -> None:
+    say(f"  {'met   ' if met else 'MISSED'}  {name}: {figure}")
+
+
+def compare_white_box(target: Target, names: tuple[str, ...], budgets: tuple[int, ...]) -> dict[tuple[str, int], Cell]:
+    cells = target.table({name: ATTACKS[name]() for name in names}, budgets)
+    below = [(n, b) for n, b in cells if n != "auto" and cells["auto", b].lowest < cells[n, b].success]
+    verdict("auto at least as successful as every other attack", not below, f"below: {below or 'none'}")
+    share = max(cells["auto", b].passes for b in budgets) / PAPER_PCAA_PASSES
+    verdict("auto at most 1/5 of the paper-setting PCAA's passes", share <= 0.2, f"{share:.5f} of its first zeta alone")
+    reached = {b: cells["auto", b].lowest >= cells["evolution", b].success for b in budgets}
+    # Above budget 1 auto's first stage is swap search: where that is enough, what follows is not needed to reach it.
+    first = {
+        b: "swap" if b > 1 and cells["swap", b].lowest >= cells["evolution", b].success else "auto" for b in budgets
+    }
+    times = {b: round(cells[first[b], b].seconds / cells["evolution", b].seconds, 2) for b in budgets}
+    whole = {b: round(cells["auto", b].seconds / cells["evolution", b].seconds, 2) for b in budgets}
+    verdict(
+        "auto reaches evolution's success in half its time",
+        all(reached.values()) and max(times.values()) <= 0.5,
+        f"{times}, all stages {whole}",
+    )
+    later = [b for b in budgets if b > 2]
+    ratio = {b: round(cells["swap", b].passes / cells["ga", b].passes, 2) for b in later if ("ga", b) in cells}
+    if ratio:
+        weaker = [(n, b) for n in ("ga", "sa") for b in later if cells["swap", b].lowest < cells[n, b].success]
+        met = not weaker and max(ratio.values()) <= 1 / 3
+        verdict(
+            "swap at budgets 3..5 like GA and SA at 1/3 of GA's passes", met, f"{ratio}, weaker: {weaker or 'none'}"
+        )
+    return cells
+
+
+def oracle(target: Target, white: dict[tuple[str, int], Cell]) -> None:
+    say("\nThe oracle at budget 2")
+    rows, threat = target.rows, ThreatModel(target.space, 2)
+    plain = evaluate(target.victim, rows, threat, Exhaustive())
+    pruned = evaluate(target.victim, rows, threat, Exhaustive(verdict=True))
+    cost = [int(result.rows.forward.sum() + result.rows.backward.sum()) for result in (plain, pruned)]
+    same = torch.equal(plain.rows.success, pruned.rows.success)
+    verdict(
+        "pruned at most 1/5 of the passes, same verdicts",
+        same and 5 * cost[1] <= cost[0],
+        f"{cost[1] / cost[0]:.4f}, {same}",
+    )
+    limit, share = 100 * plain.success_rate.value, white["auto", 2].passes * len(rows) / cost[0]
+    met = white["auto", 2].lowest == limit and share <= 1 / 50
+    verdict("auto = exhaustive at 1/50 of its passes", met, f"{white['auto', 2].lowest} of {limit} % at {share:.5f}")
+
+
+def exact_at_one(target: Target, rows: int) -> None:
+    few = Target(target.title, target.victim, target.rows.take(slice(0, rows)), target.space, seeds=(0,))
+    plain, auto = few.cell(Exhaustive(), 1), few.cell(Auto(), 1)
+    met = plain.success == auto.lowest == auto.success
+    verdict(f"auto = exhaustive at budget 1, {rows} rows", met, f"{auto} against {plain}")
+
+
+def curve(target: Target, cells: dict[tuple[str, int], Cell], budgets: tuple[int, ...]) -> None:
+    threat = ThreatModel(target.space, max(budgets))
+    result = evaluate(target.victim, target.rows, threat, Auto(minimum=True)).rows
+    found = {b: 100 * float((result.success & (result.distance <= b)).double().mean()) for b in budgets}
+    lower = {b: round(found[b] - cells["auto", b].success, 2) for b in budgets if found[b] < cells["auto", b].success}
+    passes = int(result.forward.sum() + result.backward.sum()) / len(target.rows)
+    say(
+        f"  auto(minimum=True), all budgets in one run: {found}, {passes:.0f} passes a row; short of auto: {lower or 0}"
+    )
+
+
+def compare_black_box(target: Target) -> None:
+    attacks = {name: ATTACKS[name](queries=QUERIES) for name in ("auto", *BLACK_BOX)}
+    cells = target.table(attacks, BUDGETS[:4])
+    below = [(n, b) for n, b in cells if cells["auto", b].success < cells[n, b].success]
+    verdict(f"auto with {QUERIES} queries at least as successful as each", not below, f"below: {below or 'none'}")
+
+
+def hidden(model: Victim) -> BlackBox:
+    """A victim seen only through its probabilities."""
+
+    def predict_proba(rows: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            return model(torch.from_numpy(rows)).double().softmax(1).numpy()
+
+    return BlackBox(predict_proba)
+
+
+def trees() -> Target:
+    from xgboost import XGBClassifier
+
+    data, one_hot = splits(), np.eye(5, dtype=np.float32)
+
+    def encode(rows: np.ndarray) -> np.ndarray:
+        return one_hot[rows].reshape(len(rows), -1)
+
+    model = XGBClassifier(n_estimators=100, max_depth=4, n_jobs=1, random_state=0)
+    model.fit(encode(data.train.ids.numpy()), data.train.labels.numpy())
+    box = BlackBox(lambda rows: model.predict_proba(encode(rows)))
+    return Target("XGBoost on Splice", box, correctly_classified(box, data.test, 100), space())
+
+
+def ips() -> Target:
+    from hammingbox.data.ips import load
+    from hammingbox.models.released import ips_lstm
+
+    model = ips_lstm().victim
+    test = load().test
+    rows = correctly_classified(model, test, 100)
+    return Target("The authors' IPS LSTM", model, rows, FullSpace(test.schema), seeds=(0, 1))
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    splice = Target("Splice LSTM", victim().victim, right_rows(), space())
+    names = ("auto", "swap", "guided", "greedy", "beam", "pcaa", "sa", "ga", "gsa", "gga", "hotflip_beam", *BLACK_BOX)
+    white = compare_white_box(splice, names, BUDGETS)
+    exact_at_one(splice, len(splice.rows))
+    curve(splice, white, BUDGETS)
+    oracle(splice, white)
+    compare_black_box(Target("Splice LSTM as a black box", hidden(splice.victim), splice.rows, splice.space))
+    compare_black_box(trees())
+    if "HAMMINGBOX_DATA" in os.environ:
+        target = ips()
+        cells = compare_white_box(target, ("auto", "swap", "guided", "pcaa", "evolution", "local", "genetic"), BUDGETS)
+        exact_at_one(target, 20)
+        curve(target, cells, BUDGETS[1:])

@@ -1,0 +1,60 @@
+"""The worst case over attacks, free of parameters: cheapest stage first, each only on the rows still standing."""
+
+from dataclasses import dataclass
+
+from hammingbox.attacks.base import Incumbent, Search
+from hammingbox.attacks.evolution import Evolution
+from hammingbox.attacks.exhaustive import Exhaustive
+from hammingbox.attacks.local import Local
+from hammingbox.attacks.swap import Swap
+from hammingbox.problem import Problem
+from hammingbox.seeding import RowRandom
+
+_NO_LIMIT = 2**62
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(Search):
+    """Runs attacks, the cheapest first, each on the rows still standing (as AutoAttack does, Croce and Hein 2020).
+
+    With gradients: at budget 1 all single changes in the order of their first-order gain, so that it is exact there;
+    above, a short and a long swap search, then evolution, which is blind to misleading gradients. For a black box, or
+    under a query limit: evolution, then local search, whose sweep makes it exact at budget 1 if the queries suffice.
+
+    `AttackResult.stage` says which stage broke a row (numbered from 1, see `stages`), `forward` and `backward` at what
+    cost: a row that falls leaves at once.
+
+    Cost: the sum of the stages a row goes through.
+
+    Attributes:
+        minimum: look for the smallest budget that breaks each row: budget 1 is tried first, then 2, up to the threat's.
+            `AttackResult.distance` is then that budget for every row that fell, and one run gives the whole curve of
+            success against budget.
+    """
+
+    minimum: bool = False
+
+    def stages(self, problem: Problem) -> tuple[Search, ...]:
+        """The attacks in order, for this victim and budget."""
+        if problem.victim.has_gradient and self.queries is None:
+            if problem.budget == 1:
+                return (Exhaustive(objective=self.objective, verdict=True, max_passes=_NO_LIMIT),)
+            return (
+                Swap(objective=self.objective),
+                Swap(objective=self.objective, steps=60, patience=4, fresh=True),
+                Evolution(objective=self.objective, generations=9),
+            )
+        sweep = _NO_LIMIT if problem.budget == 1 else Local.sweep
+        return (Evolution(objective=self.objective), Local(objective=self.objective, sweep=sweep))
+
+    def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
+        """All stages at the budget, or at every budget up to it."""
+        stage = problem.meter.stage
+        for budget in range(1 if self.minimum else problem.budget, problem.budget + 1):
+            part = problem.within(budget)
+            for number, attack in enumerate(self.stages(part), 1):
+                rows = best.standing()
+                if len(rows) == 0:
+                    return
+                attack.search(part, random, best)
+                stage[problem.rows[rows]] = number

@@ -1,0 +1,69 @@
+"""PCAA for black boxes: the same distribution and objective, its gradient estimated from losses alone."""
+
+from dataclasses import dataclass
+
+import torch
+
+from hammingbox.attacks.base import Incumbent, Search, try_points
+from hammingbox.attacks.pcaa import Distribution, initial_log_pi
+from hammingbox.problem import Problem
+from hammingbox.seeding import RowRandom
+from hammingbox.types import SampleFloat
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScorePCAA(Search):
+    """Maximises Eq. 3 with the score-function gradient (Williams 1992) and a leave-one-out baseline (Kool et al. 2019).
+
+    The gradient of E L(f(x'), y) is the mean over draws of (L - mean L of the other draws) grad log pi(x'). Each
+    step's draws, projected to the budget, are rows the attack has tried, and the best one counts. Losses are divided
+    by their spread in the step, so that the step size suits every victim. Rows that fall leave.
+
+    Cost: at most 1 + steps samples forward passes.
+
+    Attributes:
+        steps: I, gradient steps.
+        samples: n_g, draws a step.
+        learning_rate: gamma, of Adam on log pi.
+        start: changes expected under the first pi, in units of epsilon.
+        zeta: right-hand side of the constraint, in units of epsilon.
+        penalty: lambda.
+    """
+
+    steps: int = 50
+    samples: int = 20
+    learning_rate: float = 0.5
+    start: float = 1.0
+    zeta: float = 1.5
+    penalty: float = 0.1
+
+    def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
+        """Ascends until a row falls, or its steps or queries are over."""
+        log_pi = initial_log_pi(problem.candidates, self.start * problem.budget).requires_grad_()
+        optimiser = torch.optim.Adam([log_pi], lr=self.learning_rate, maximize=True)
+        for _ in range(self.steps):
+            rows = best.standing()
+            if len(rows) == 0:
+                break
+            part = problem.take(rows)
+            with torch.enable_grad():
+                distribution = Distribution(part.candidates, log_pi[rows])
+                points = distribution.draw(random.select(rows), self.samples, budget=problem.budget)
+                loss = try_points(part, best, rows, points, torch.ones_like(points[..., 0], dtype=torch.bool))
+                chance = distribution.log_chance(points)
+                excess = (distribution.cross_entropy - self.zeta * problem.budget).relu()
+                objective = (advantage(loss) * chance).mean(1) - self.penalty * excess
+                optimiser.zero_grad()
+                objective.sum().backward()
+            optimiser.step()
+
+
+def advantage(loss: SampleFloat) -> SampleFloat:
+    """Each loss minus the mean of the others, in units of their spread; 0 for draws that were not paid for."""
+    paid = loss > -torch.inf
+    count = paid.sum(1, keepdim=True).clamp(min=2)
+    known = torch.where(paid, loss, 0.0)
+    mean = known.sum(1, keepdim=True) / count
+    deviation = torch.where(paid, known - mean, 0.0)
+    spread = (deviation.square().sum(1, keepdim=True) / (count - 1)).sqrt().clamp(min=1e-6)
+    return deviation * count / (count - 1) / spread

@@ -1,0 +1,69 @@
+"""Sparse random search (Croce et al. 2022), on slots, for black boxes."""
+
+from dataclasses import dataclass
+
+import torch
+
+from hammingbox.attacks.base import Incumbent, Search, try_points
+from hammingbox.attacks.random import random_slots
+from hammingbox.problem import Problem
+from hammingbox.seeding import RowRandom
+from hammingbox.types import RowInt, Slots
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseRS(Search):
+    """Keeps epsilon changes; each step exchanges a share of them for random ones and stays where that is not worse.
+
+    The share of changes exchanged falls on the schedule of Croce et al.'s L0 attack, whose steps are scaled to
+    `steps`; at least one change is exchanged. Rows that fall leave.
+
+    Cost: at most 2 + steps forward passes.
+
+    Attributes:
+        steps: exchanges tried.
+        share: alpha_init, the share of the changes exchanged at first.
+    """
+
+    steps: int = 998
+    share: float = 0.8
+
+    def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
+        """Exchanges until a row falls, or its steps or queries are over."""
+        here = random_slots(problem, random, 1)
+        everyone = torch.arange(len(problem), device=here.device)
+        loss = try_points(problem, best, everyone, here, torch.ones_like(here[..., 0], dtype=torch.bool))
+        here, loss = here[:, 0], loss[:, 0]
+        for step in range(self.steps):
+            rows = best.standing()
+            if len(rows) == 0:
+                break
+            part = problem.take(rows)
+            count = max(1, round(self._share_at(step) * problem.budget))
+            child = exchanged(part, here[rows], count, random.select(rows))
+            answer = try_points(part, best, rows, child[:, None], torch.ones_like(child[:, :1], dtype=torch.bool))[:, 0]
+            better = answer >= loss[rows]
+            here[rows] = torch.where(better[:, None], child, here[rows])
+            loss[rows] = torch.where(better, answer, loss[rows])
+
+    def _share_at(self, step: int) -> float:
+        """The share at first, divided by more and more as the bounds, given for 10,000 steps, are passed."""
+        bounds = (50, 200, 500, 1000, 2000, 4000, 6000, 8000)
+        divisors = (2, 4, 5, 6, 8, 10, 12, 15, 20)
+        return self.share / divisors[sum(step * 10_000 / self.steps > bound for bound in bounds)]
+
+
+def exchanged(problem: Problem, here: Slots, count: int, random: RowRandom) -> Slots:
+    """Gives `count` random changes back and fills the room with random ones, of the same features too."""
+    batch, features = here.shape
+    drop, take = random.uniform(2, features).unbind(1)
+    fresh = random_slots(problem.within(features), random, 1)[:, 0]  # a random valid change of every feature
+    changed = here != 0
+    dropped = torch.zeros_like(changed).scatter_(1, drop.masked_fill(~changed, -1.0).topk(count, dim=1).indices, True)
+    kept = changed & ~dropped
+    room: RowInt = problem.budget - kept.sum(1)
+    order = take.masked_fill(kept | (fresh == 0), -1.0).argsort(dim=1, descending=True, stable=True)
+    taken = torch.zeros_like(changed).scatter_(
+        1, order, torch.arange(features, device=here.device).expand(batch, -1) < room[:, None]
+    )
+    return torch.where(kept, here, torch.where(taken, fresh, 0))

@@ -1,0 +1,157 @@
+"""A walk from row to row by the most promising moves: what swap search and local search have in common."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from hammingbox.attacks.base import Incumbent, Search, try_points
+from hammingbox.attacks.random import random_slots
+from hammingbox.attacks.visited import Visited
+from hammingbox.problem import Problem
+from hammingbox.seeding import RowRandom
+from hammingbox.types import ManySlots, OptionFloat, RowFloat, SampleFloat, Slots
+
+
+class Guide(ABC):
+    """Promises gains and may learn from what came of them."""
+
+    @abstractmethod
+    def gain(self, problem: Problem, rows: Int64[Tensor, "batch"], here: Slots) -> OptionFloat:
+        """Promised gain of taking each option where each row stands.
+
+        Args:
+            problem: of these rows alone.
+            rows: their numbers in the whole batch.
+            here: where they stand.
+        """
+
+    def learn(self, rows: Int64[Tensor, "batch"], points: ManySlots, loss: SampleFloat) -> None:  # noqa: B027
+        """Hears the true losses of points; minus infinity for a point that was not tried."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Walk(Search):
+    """Tries the moves a guide ranks best and goes to the best row tried, also downhill.
+
+    Below the budget a move adds a change, re-chooses a changed feature or gives it back; at the budget it may also give
+    one feature back for another. No row is tried twice, so the walk cannot circle (tabu search, Glover 1989). A row
+    that has not improved for `patience` steps starts again from the best of a few random rows with half the budget
+    spent. Rows that fall leave.
+
+    Attributes:
+        steps: moves a row makes at most.
+        tries: moves tried for real at each step.
+        patience: steps without a better row before a new start.
+        starts: random rows tried at a new start.
+        fresh: begin with a new start, not with the best row known, where an earlier search has been.
+    """
+
+    steps: int = 12
+    tries: int = 16
+    patience: int = 6
+    starts: int = 8
+    fresh: bool = False
+
+    def walk(self, problem: Problem, random: RowRandom, guide: Guide, best: Incumbent, visited: Visited) -> None:
+        """Walks until every row has fallen, or its steps or queries are over."""
+        here, climbed = best.slots.clone(), best.loss.clone()  # where each row stands; its best loss since its start
+        waited = torch.full_like(problem.rows, self.patience if self.fresh else 0)
+        for _ in range(self.steps):
+            rows = best.standing()
+            stuck = rows[waited[rows] >= self.patience]
+            if len(stuck):
+                here[stuck], climbed[stuck] = self._start(problem, random, guide, best, stuck)
+                waited[stuck] = 0
+                rows = best.standing()
+            if len(rows) == 0:
+                break
+            part = problem.take(rows)
+            gain = guide.gain(part, rows, here[rows])
+            points, keys = best_moves(part, here[rows], gain, visited, rows, self.tries)
+            loss = try_points(part, best, rows, points, keys != 0)
+            guide.learn(rows, points, loss)
+            there, value = best_of(points, loss)
+            moved = value > -torch.inf
+            here[rows] = torch.where(moved[:, None], there, here[rows])
+            # A row with nothing new in reach is stuck at once.
+            waited[rows] = torch.where(value > climbed[rows], 0, torch.where(moved, waited[rows] + 1, self.patience))
+            climbed[rows] = torch.maximum(climbed[rows], value)
+
+    def _start(
+        self, problem: Problem, random: RowRandom, guide: Guide, best: Incumbent, rows: Int64[Tensor, "some"]
+    ) -> tuple[Slots, RowFloat]:
+        part = problem.take(rows)
+        points = random_slots(part.within((problem.budget + 1) // 2), random.select(rows), self.starts)
+        loss = try_points(part, best, rows, points, torch.ones_like(points[..., 0], dtype=torch.bool))
+        guide.learn(rows, points, loss)
+        return best_of(points, loss)
+
+
+def best_of(
+    points: Int64[Tensor, "some points features"], loss: Float[Tensor, "some points"]
+) -> tuple[Int64[Tensor, "some features"], Float[Tensor, "some"]]:
+    """The best point of every row, and its loss."""
+    value, chosen = loss.max(1)
+    return points.gather(1, chosen[:, None, None].expand(-1, 1, points.shape[2]))[:, 0], value
+
+
+def best_moves(
+    problem: Problem,
+    here: Slots,
+    gain: OptionFloat,
+    visited: Visited,
+    rows: Int64[Tensor, "batch"],
+    tries: int,
+) -> tuple[ManySlots, Int64[Tensor, "batch tries"]]:
+    """The most promising moves from `here` that no row has tried before.
+
+    A move takes one option, and at the full budget may give one changed feature back for it; the gain of such an
+    exchange is taken to be the sum of its two parts.
+
+    Args:
+        problem: says what is valid and how many changes are.
+        here: where each row stands.
+        gain: promised gain of taking each option; slot 0 of a changed feature is the gain of giving it back.
+        visited: what has been tried; the moves returned are added to it.
+        rows: numbers of these rows in `visited`.
+        tries: moves a row, fewer where fewer are left.
+
+    Returns:
+        The points moved to, and their keys; key 0 where a row has no move left.
+    """
+    layout = problem.candidates.layout
+    changed = here != 0
+    full = (changed.sum(1) >= problem.budget)[:, None]
+    present = layout.starts + here  # the option each feature holds
+    # Giving a feature back; the budget's worth of changed features is all there can be.
+    back_gain, back = (
+        gain.gather(1, layout.starts.expand_as(here)).masked_fill(~changed, -torch.inf).topk(problem.budget)
+    )
+    able = problem.candidates.valid.scatter(1, present, False)
+    # Exchanges are formed from the best options only: all options times the budget need not fit the memory.
+    gain, option = gain.masked_fill(~able, -torch.inf).topk(min(layout.options, max(256, 4 * tries)))
+    feature = layout.feature_of[option]
+    touched = changed.gather(1, feature)
+    alone = gain.masked_fill(full & ~touched, -torch.inf)
+    exchange = gain.masked_fill(~full | touched, -torch.inf)
+    value = torch.cat([alone[..., None], exchange[..., None] + back_gain[:, None]], 2)  # (batch, option, 1 + budget)
+
+    key_of, held = visited.key_of, visited.key_of[present]
+    key = held.sum(1, keepdim=True) - held.gather(1, feature) + key_of[option]
+    keys = torch.cat([key[..., None], key[..., None] - held.gather(1, back)[:, None]], 2).flatten(1)
+    value = value.flatten(1).masked_fill(visited.knows(rows, keys), -torch.inf)
+    value, chosen = value.topk(min(tries, value.shape[1]))
+    keys = keys.gather(1, chosen).masked_fill(value == -torch.inf, 0)
+    visited.add(rows, keys)
+
+    taken, column = chosen // (1 + problem.budget), chosen % (1 + problem.budget)
+    option = option.gather(1, taken)
+    points = here[:, None].repeat(1, chosen.shape[1], 1)
+    # Column 0 gives nothing back: it writes slot 0 where its own option is written next.
+    given = torch.where(column > 0, back.gather(1, (column - 1).clamp(min=0)), layout.feature_of[option])
+    points.scatter_(2, given[..., None], 0)
+    points.scatter_(2, layout.feature_of[option][..., None], layout.slot_of[option][..., None])
+    return points, keys
