@@ -75,9 +75,7 @@ def texts(part: str, *, data_dir: Path | None = None) -> list[str]:
     return [review.text for review in read(locate(data_dir=data_dir))[part]]
 
 
-def locate(
-    *, data_dir: Path | None = None, on_bytes: Callable[[int, int], None] = lambda _done, _size: None
-) -> Path:
+def locate(*, data_dir: Path | None = None, on_bytes: Callable[[int, int], None] = lambda _done, _size: None) -> Path:
     """The file (or, for `aclImdb`, the folder) that holds the reviews; the archive is downloaded if there is none."""
     found = find("imdb", LAYOUTS, data_dir=data_dir) or obtain(
         "imdb", LAYOUTS, ARCHIVE, data_dir=data_dir, on_bytes=on_bytes

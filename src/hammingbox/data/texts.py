@@ -1,4 +1,4 @@
-"""Labelled texts as a data set: divided, a vocabulary from the training part, ids of a fixed length, kept in a cache."""
+"""Labelled texts as a data set: divided, encoded with a vocabulary from the training part, kept in a cache."""
 
 import json
 import zipfile

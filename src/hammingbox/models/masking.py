@@ -11,13 +11,11 @@ PAD = 0
 
 
 def written(ids: Ids) -> Bool[Tensor, "batch features"]:
-    """Where rows hold tokens. The first position counts even in an empty text: a model needs something to read."""
-    mask = ids != PAD
-    mask[:, 0] = True
-    return mask
+    """Where rows hold tokens: up to the last one, and the first position even in an empty text."""
+    return torch.arange(ids.shape[1], device=ids.device) < lengths(ids)[:, None]
 
 
 def lengths(ids: Ids) -> Int64[Tensor, "batch"]:
     """Tokens of each row, at least 1; padding comes after the last one."""
     places = torch.arange(1, ids.shape[1] + 1, device=ids.device)
-    return (written(ids) * places).amax(1)
+    return ((ids != PAD) * places).amax(1).clamp_min(1)

@@ -30,7 +30,9 @@ def use_vectors(victim: Victim, schema: Schema, path: Path) -> int:
     """
     embedding = getattr(victim, "embedding", None)
     if not isinstance(embedding, CategoryEmbedding) or not schema.shares_alphabet:
-        raise InputError("expected a model of text with one table of word vectors, got another. Use word_cnn or bilstm.")
+        raise InputError(
+            "expected a model of text with one table of word vectors, got another. Use word_cnn or bilstm."
+        )
     table = embedding.table.weight
     wanted: dict[str, list[int]] = {}
     for i, word in enumerate(schema.features[0].categories):

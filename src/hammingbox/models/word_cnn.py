@@ -33,6 +33,9 @@ class WordCNN(Victim):
     ) -> None:
         super().__init__()
         self.embedding = CategoryEmbedding(cardinalities, dim, positional=False)
+        # Kim's range: from the usual normal start, words that occur a few times would never find their place.
+        nn.init.uniform_(self.embedding.table.weight, -0.25, 0.25)
+        self.widths = tuple(widths)
         self.convolutions = nn.ModuleList(nn.Conv1d(dim, channels, width) for width in widths)
         self.dropout = nn.Dropout(dropout)
         self.output = nn.Linear(channels * len(widths), classes)
@@ -46,8 +49,7 @@ class WordCNN(Victim):
         mask = written(ids)
         text = (self.dropout(embedded) * mask[:, :, None]).transpose(1, 2)  # (batch, dim, features)
         answers = []
-        for convolution in self.convolutions:
-            width = convolution.kernel_size[0]  # type: ignore[index,union-attr]
+        for width, convolution in zip(self.widths, self.convolutions, strict=True):
             answer = convolution(nn.functional.pad(text, (0, width - 1)))  # (batch, channels, features)
             answers.append(answer.masked_fill(~mask[:, None], -torch.inf).amax(2).relu())
         return self.output(self.dropout(torch.cat(answers, 1)))

@@ -68,7 +68,10 @@ class Corpus:
         words = list(self.types)
         keys, counts = np.unique(self.flat.astype(np.int64) * 2 + self._opens(), return_counts=True)
         return Vocabulary.build(
-            {(words[key >> 1], bool(key & 1)): count for key, count in zip(keys.tolist(), counts.tolist(), strict=True)},
+            {
+                (words[key >> 1], bool(key & 1)): count
+                for key, count in zip(keys.tolist(), counts.tolist(), strict=True)
+            },
             size,
         )
 

@@ -37,9 +37,7 @@ class ChangedText:
         return [(self.tokens[number].word, self.words[number]) for number in sorted(self.words)]
 
 
-def changed_text(
-    vocabulary: Vocabulary, text: str, clean: Sequence[int], adversarial: Sequence[int]
-) -> ChangedText:
+def changed_text(vocabulary: Vocabulary, text: str, clean: Sequence[int], adversarial: Sequence[int]) -> ChangedText:
     """Writes the changes of an adversarial row into the text its clean row came from.
 
     Raises:

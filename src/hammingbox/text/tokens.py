@@ -8,19 +8,21 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-_CLITIC = r"['’](?:s|m|d|re|ve|ll)\b"
+_CLITIC = r"['\u2019](?:s|m|d|re|ve|ll)\b"
 TOKEN = re.compile(
-    r"[^\W\d_]++(?![\w'’-])"  # plain words first: most tokens are, and the rest of the pattern is slower
+    r"[^\W\d_]++(?![\w'\u2019-])"  # plain words first: most tokens are, and the rest of the pattern is slower
     r"|(?i:<br\s*/?>)"  # a line break in the reviews
     r"|\d+(?:[.,:/]\d+)+"  # 3.5 and 7/10: marks out of ten say much about a review
-    r"|(?i:[^\W\d_]+?(?=n['’]t\b)|n['’]t\b|" + _CLITIC + r")"  # do + n't, film + 's, as the tagger expects
-    r"|[^\W_]+(?:-[^\W_]+|(?i:(?!" + _CLITIC + r"))['’][^\W_]+)*"  # words; hyphens and O'Brien stay whole
+    r"|(?i:[^\W\d_]+?(?=n['\u2019]t\b)|n['\u2019]t\b|" + _CLITIC + r")"  # do + n't, film + 's, as the tagger expects
+    r"|[^\W_]+(?:-[^\W_]+|(?i:(?!" + _CLITIC + r"))['\u2019][^\W_]+)*"  # words; hyphens and O'Brien stay whole
     r"|\.{2,}|-{2,}"
     r"|\S"
 )
 
 BREAK = "<br />"
-_ENDS_SENTENCE = frozenset({".", "!", "?", "...", "..", "....", ":", BREAK, '"', "“", "(", "*", "--", "-", "'", "‘"})
+_ENDS_SENTENCE = frozenset(
+    {".", "!", "?", "...", "..", "....", ":", BREAK, '"', "\u201c", "(", "*", "--", "-", "'", "\u2018"}
+)
 """After these a capital says nothing: the word may open a sentence, a title or a quotation."""
 
 
@@ -94,7 +96,7 @@ def join_words(words: Sequence[str]) -> str:
     text, quoted, glue = "", False, True
     for word in words:
         closing = word == '"' and quoted
-        apart = not (glue or closing or word in _NO_SPACE_BEFORE or word[0] in "'’" and len(word) > 1)
+        apart = not (glue or closing or word in _NO_SPACE_BEFORE or (len(word) > 1 and word[0] in "'\u2019"))
         text += " " * apart + word
         quoted ^= word == '"'
         glue = word in _NO_SPACE_AFTER or (word == '"' and quoted)

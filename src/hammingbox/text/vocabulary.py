@@ -85,7 +85,7 @@ class Vocabulary:
 
 def normalise(word: str) -> str:
     """One spelling for the same token: straight apostrophes, one kind of line break."""
-    return BREAK if word[0] == "<" and len(word) > 1 else word.replace("’", "'")
+    return BREAK if word[0] == "<" and len(word) > 1 else word.replace("\u2019", "'")
 
 
 def possible_forms(word: str, opens: bool) -> tuple[str, ...]:
