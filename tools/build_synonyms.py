@@ -93,7 +93,7 @@ def table(folder: Path) -> dict[tuple[str, str], list[str]]:
     for name, tags in FILES.items():
         for lemma, synonyms in lemma_synonyms(folder, name).items():
             for tag in tags:
-                forms = [form[0] for synonym in synonyms if (form := inflect(synonym, tag))]
+                forms = dict.fromkeys(form[0] for synonym in synonyms if (form := inflect(synonym, tag)))
                 for word in inflect(lemma, tag):
                     rows[tag, word] += [form for form in forms if form != word and form not in rows[tag, word]]
     return rows

@@ -32,6 +32,12 @@ ARCHIVE = Remote(
     size=84_125_825,
 )
 
+TRAINING: dict[str, dict[str, float]] = {
+    "word_cnn": {"epochs": 5, "learning_rate": 2e-3, "patience": 3},
+    "bilstm": {"epochs": 5, "learning_rate": 3e-3, "patience": 3},
+}
+"""Settings of training that suit each model of text on two processor cores."""
+
 _FORMAT = "1"
 """Part of the cache's key: raised when the same reviews would give other rows."""
 

@@ -118,7 +118,7 @@ def write_splits(path: Path, splits: Splits) -> None:
 def read_splits(path: Path) -> Splits | None:
     """What `write_splits` kept; None when there is no such file or it is damaged, so that the caller builds it anew."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             words, classes, name = json.loads(arrays["words"].tobytes())
             schema = Schema.sequence(arrays["train_ids"].shape[1], words, classes, prefix="word ")
             return Splits(

@@ -29,18 +29,17 @@ def use_vectors(victim: Victim, schema: Schema, path: Path) -> int:
         InputError: the victim has no such embedding, or one of another size.
     """
     embedding = getattr(victim, "embedding", None)
-    if not isinstance(embedding, CategoryEmbedding) or not schema.shares_alphabet:
+    words = schema.features[0].categories
+    if not isinstance(embedding, CategoryEmbedding) or embedding.table.num_embeddings != len(words):
         raise InputError(
             "expected a model of text with one table of word vectors, got another. Use word_cnn or bilstm."
         )
     table = embedding.table.weight
-    wanted: dict[str, list[int]] = {}
-    for i, word in enumerate(schema.features[0].categories):
-        wanted.setdefault(word, []).append(i)
-    lower: dict[str, list[int]] = {}
-    for word, places in wanted.items():
-        lower.setdefault(word.lower(), []).extend(places)
-    exact: set[int] = set()
+    exact = {word: i for i, word in enumerate(words)}
+    in_lower_case: dict[str, set[int]] = {}
+    for i, word in enumerate(words):
+        in_lower_case.setdefault(word.lower(), set()).add(i)
+    final: set[int] = set()
     found: set[int] = set()
     try:
         with path.open(encoding="utf-8") as lines, torch.no_grad():
@@ -48,12 +47,13 @@ def use_vectors(victim: Victim, schema: Schema, path: Path) -> int:
                 word, _, numbers = line.rstrip("\n").partition(" ")
                 if number == 1 and len(numbers.split()) == 1:
                     continue  # word2vec's text format begins with the table's size
-                own = wanted.get(word, [])
-                places = own + [i for i in lower.get(word, []) if i not in exact and i not in own]
+                places = in_lower_case.get(word, set()) - final
+                if word in exact:
+                    final.add(exact[word])
+                    places |= {exact[word]}
                 if places:
-                    table[places] = _vector(numbers, table.shape[1], path, number)
-                    exact.update(own)
-                    found.update(places)
+                    table[sorted(places)] = _vector(numbers, table.shape[1], path, number)
+                    found |= places
     except OSError as error:
         raise FileError(f"expected a file of word vectors at {path}, got: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:

@@ -41,11 +41,11 @@ class Corpus:
     @classmethod
     def read(cls, texts: Iterable[str], types: Types) -> "Corpus":
         """Cuts a stream of texts into tokens."""
-        flat, ends = array("i"), array("q")
+        flat, ends = array("i"), []
         for text in texts:
             flat.extend([types[word] for word in split_words(text)])
             ends.append(len(flat))
-        return cls(types, np.asarray(flat, dtype=np.int32), np.asarray(ends, dtype=np.int64))
+        return cls(types, np.asarray(flat, dtype=np.int32), np.array(ends, dtype=np.int64))
 
     def take(self, rows: Iterable[int]) -> "Corpus":
         """Some of the texts."""

@@ -120,7 +120,7 @@ class Substitution:
         Args:
             words: the text in true case, as the vocabulary writes it.
         """
-        for start, sentence in _sentences(words):
+        for start, sentence in sentences(words):
             for place, tag in enumerate(self.tagger.tag(sentence)):
                 word, previous = sentence[place], sentence[place - 1] if place else ""
                 if tag not in FORMS or self.kept(word) or doubtful(tag, previous):
@@ -148,7 +148,7 @@ class Substitution:
         return self.vocabulary is not None and word.capitalize() in self.vocabulary
 
 
-def _sentences(words: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+def sentences(words: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
     """Parts of a text that the tagger reads one by one, with the place of their first word."""
     start = 0
     for place, word in enumerate(words):
