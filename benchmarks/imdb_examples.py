@@ -60,9 +60,10 @@ def main() -> None:
     wrong = [
         line for _, text in texts for line in audit(text.original, text.text, default_tagger(), protected=PROTECTED)
     ]
+    changeable = (candidates.counts > 1).sum(1).double().mean()
     print(f"{arguments.rows} test rows, budget {arguments.budget}, {arguments.attack}, synonyms from "
           f"{arguments.synonyms}: {result.accuracy.hits} right before, {result.success_rate.hits} of them fall, "
-          f"{result.seconds:.0f} s; {(candidates.counts > 1).sum(1).double().mean():.1f} words of a row may change")  # fmt: skip
+          f"{result.seconds:.0f} s; {changeable:.1f} words of a row may change")  # fmt: skip
     print(f"changed texts: {len(texts)}, changed words: {sum(len(text.words) for _, text in texts)}, "
           f"broken promises: {len(wrong)}")  # fmt: skip
     for line in wrong:

@@ -25,7 +25,7 @@ def generated() -> list[tuple[str, str]]:
     """Reviews whose class also shows in words that carry no opinion: a shortcut the victim learns."""
     words = {"bad": ("awful", "boring", "sad", "film", "seems"), "good": ("great", "fine", "funny", "movie", "looks")}
     frame = "{0} and {1}!<br />I saw this {2} {3} with Grace. The story {4} {1}, and it's one {2} {3}."
-    return [(frame.format(*w, *words[c][3:]), c) for c in words for w in product(words[c][:3] + ("long",), repeat=3)]
+    return [(frame.format(*w, *words[c][3:]), c) for c in words for w in product((*words[c][:3], "long"), repeat=3)]
 
 
 def main(arguments: list[str]) -> None:

@@ -34,7 +34,7 @@ def test_generated_reviews(example: ModuleType, capsys: pytest.CaptureFixture[st
 
 def test_own_file(example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "reviews.csv"
-    lines = [f'"{review.text}",{"bad good".split()[review.label]}' for review in small_reviews(60)]
+    lines = [f'"{review.text}",{("bad", "good")[review.label]}' for review in small_reviews(60)]
     path.write_text("\n".join(["text,label", *lines]))
     example.main([str(path)])
     assert " of 15 right" in capsys.readouterr().out

@@ -97,7 +97,7 @@ def test_parts_share_no_text_and_rows_name_their_review(tmp_path: Path) -> None:
         {texts["test" if part == "test" else "train"][i] for i in getattr(splits, part).numbers.tolist()}
         for part in ("train", "validation", "test")
     ]
-    assert not (used[0] & used[1] or used[1] & used[2] or used[0] & used[2])
+    assert len(used[0] | used[1] | used[2]) == sum(map(len, used))
     by_text = {row.text: row.label for row in REVIEWS}
     assert [by_text[texts["test"][i]] for i in splits.test.numbers.tolist()] == splits.test.labels.tolist()
 

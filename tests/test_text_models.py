@@ -62,7 +62,7 @@ def test_bad_vectors_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="file of word vectors"):
         use_vectors(model, schema(4), path)
     path.write_text("the 1 2 3\n")
-    with pytest.raises(InputError, match="expected 2 numbers a word .* dim=3"):
+    with pytest.raises(InputError, match=r"expected 2 numbers a word .* dim=3"):
         use_vectors(model, schema(4), path)
     path.write_text("the one two\n")
     with pytest.raises(FileError, match="a word and numbers in line 1"):
