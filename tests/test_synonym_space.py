@@ -9,8 +9,10 @@ import torch
 
 from hammingbox.attacks import ATTACKS, Attack, Exhaustive
 from hammingbox.errors import FileError, InputError
+from hammingbox.evaluate import evaluate
 from hammingbox.models.registry import build
 from hammingbox.models.victim import Victim
+from hammingbox.results import verify, write_results
 from hammingbox.space import Space, ThreatModel, hamming, space_from_json
 from hammingbox.synonym_space import SynonymSpace, counterfitted
 from hammingbox.text.audit import audit
@@ -143,3 +145,14 @@ def test_a_schema_of_columns_is_refused() -> None:
         SynonymSpace(toy_schema((3, 2)))
     with pytest.raises(InputError, match="begins with <pad>"):
         SynonymSpace(toy_schema((5, 5)))
+
+
+def test_a_stored_result_is_verified_from_disk(space: SynonymSpace, victim: Victim, tmp_path: Path) -> None:
+    evaluation = evaluate(victim, small_splits().test.take(slice(0, 20)), ThreatModel(space, 2), ATTACKS["ga"]())
+    path = write_results(evaluation, tmp_path / "result")
+    assert verify(path, victim).ok
+    # The same rows in a space that protects what was changed are no longer in S(x).
+    changed = (evaluation.rows.clean != evaluation.rows.adversarial).nonzero()
+    words = {space.vocabulary.words[int(evaluation.rows.clean[row, place])] for row, place in changed.tolist()}
+    assert words
+    assert not verify(path, victim, space=SynonymSpace(space.schema, protected=sorted(words))).ok
