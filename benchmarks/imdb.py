@@ -3,6 +3,7 @@
 HAMMINGBOX_DATA=... python benchmarks/imdb.py load
 HAMMINGBOX_DATA=... python benchmarks/imdb.py word_cnn --out runs/imdb-word_cnn
 HAMMINGBOX_DATA=... python benchmarks/imdb.py bilstm --out runs/imdb-bilstm
+HAMMINGBOX_DATA=... python benchmarks/imdb.py error runs/imdb-word_cnn runs/imdb-bilstm
 """
 
 import argparse
@@ -14,7 +15,7 @@ from time import perf_counter, process_time
 import torch
 
 from hammingbox.data import imdb
-from hammingbox.models.checkpoint import Checkpoint
+from hammingbox.models.checkpoint import Checkpoint, load_checkpoint
 from hammingbox.models.registry import build
 from hammingbox.train import Epoch, TrainConfig, accuracy, fit
 
@@ -32,7 +33,8 @@ def memory() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measures IMDB.")
-    parser.add_argument("what", choices=["load", *imdb.TRAINING])
+    parser.add_argument("what", choices=["load", "error", *imdb.TRAINING])
+    parser.add_argument("victims", nargs="*", type=Path, help="trained victims whose clean error is measured")
     parser.add_argument("--out", type=Path, help="where to keep the trained victim")
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
@@ -42,7 +44,10 @@ def main() -> None:
     splits = imdb.load()
     print(f"loaded {len(splits.train)} + {len(splits.validation)} + {len(splits.test)} rows "
           f"in {perf_counter() - begin:.1f} s, {memory()}")  # fmt: skip
-    if arguments.what == "load":
+    for path in arguments.victims:
+        checkpoint = load_checkpoint(path, schema=splits.schema)
+        print(f"{checkpoint.model}: clean test error {100 * (1 - accuracy(checkpoint.victim, splits.test)):.2f} %")
+    if arguments.what in ("load", "error"):
         return
 
     victim = build(arguments.what, splits.schema)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hammingbox.errors import InputError
-from hammingbox.text.corpus import Corpus, Types
+from hammingbox.text.corpus import Corpus
 from hammingbox.text.render import changed_text
 from hammingbox.text.vocabulary import NAME, PAD, UNKNOWN, Vocabulary, head_and_tail
 from texts import imdb_reviews
@@ -19,7 +19,7 @@ TEXTS = [
 
 
 def vocabulary_of(texts: list[str], size: int = 100) -> Vocabulary:
-    return Corpus.read(texts, Types()).vocabulary(size)
+    return Corpus.read(texts).vocabulary(size)
 
 
 def test_case_is_kept_where_it_says_something() -> None:
@@ -39,18 +39,18 @@ def test_the_most_frequent_come_first_and_the_size_holds() -> None:
 
 @given(st.lists(st.text(alphabet="abAB .'<br />!-", max_size=30), min_size=1, max_size=5), st.integers(1, 9))
 def test_many_texts_at_once_are_encoded_as_each_alone(texts: list[str], length: int) -> None:
-    corpus = Corpus.read(texts, Types())
+    corpus = Corpus.read(texts)
     if len(corpus.flat) == 0:
         return
     words = corpus.vocabulary(8)
     together = corpus.encode(words, length)
     assert np.array_equal(together, np.stack([words.encode(text, length) for text in texts]))
-    assert np.array_equal(corpus.take([len(texts) - 1]).encode(words, length), together[-1:])
+    assert np.array_equal(corpus.first(1).encode(words, length), together[:1])
 
 
 def test_real_reviews_are_encoded_alike_both_ways() -> None:
     texts = [review.text for review in imdb_reviews(60)]
-    corpus = Corpus.read(texts, Types())
+    corpus = Corpus.read(texts)
     words = corpus.vocabulary(2000)
     assert np.array_equal(corpus.encode(words, 64), np.stack([words.encode(text, 64) for text in texts]))
 

@@ -13,7 +13,7 @@ import torch
 from hammingbox.data.schema import Dataset, Schema, Splits
 from hammingbox.errors import InputError
 from hammingbox.files import atomic_write
-from hammingbox.text.corpus import Corpus, Types
+from hammingbox.text.corpus import Corpus
 from hammingbox.text.vocabulary import Vocabulary
 
 LENGTH, SIZE = 256, 20_000
@@ -78,19 +78,17 @@ def text_splits(
         "validation": [i for i in order if train_keys[i] in validated],
         "test": sorted(range(len(test)), key=test_keys.__getitem__),
     }
-    types = Types()
-    corpora = {
-        part: Corpus.read(((test if part == "test" else train)[i].text for i in rows[part]), types) for part in _PARTS
-    }
-    vocabulary = corpora["train"].vocabulary(size)
+    labelled = {part: [(test if part == "test" else train)[i] for i in rows[part]] for part in _PARTS}
+    corpus = Corpus.read(row.text for part in _PARTS for row in labelled[part])
+    vocabulary = corpus.first(len(rows["train"])).vocabulary(size)
     schema = Schema.sequence(length, vocabulary.words, classes, prefix="word ")
-
-    def dataset(part: str) -> Dataset:
-        labels = [(test if part == "test" else train)[i].label for i in rows[part]]
-        ids = torch.from_numpy(corpora[part].encode(vocabulary, length))
-        return Dataset(schema, ids, torch.tensor(labels), name, torch.tensor(rows[part]))
-
-    return Splits(*(dataset(part) for part in _PARTS))
+    encoded = torch.from_numpy(corpus.encode(vocabulary, length)).split([len(rows[part]) for part in _PARTS])
+    return Splits(
+        *(
+            Dataset(schema, ids, torch.tensor([row.label for row in labelled[part]]), name, torch.tensor(rows[part]))
+            for part, ids in zip(_PARTS, encoded, strict=True)
+        )
+    )
 
 
 def vocabulary_of(schema: Schema) -> Vocabulary:

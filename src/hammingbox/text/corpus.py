@@ -29,7 +29,7 @@ class Corpus:
     """Texts as numbers of distinct tokens.
 
     Attributes:
-        types: the distinct tokens, shared by all corpora that are encoded together.
+        types: the distinct tokens, of this corpus and of those it is a part of.
         flat: the type of every token, text after text.
         ends: where each text ends in `flat`.
     """
@@ -39,20 +39,18 @@ class Corpus:
     ends: Int64[np.ndarray, "texts"]
 
     @classmethod
-    def read(cls, texts: Iterable[str], types: Types) -> "Corpus":
+    def read(cls, texts: Iterable[str]) -> "Corpus":
         """Cuts a stream of texts into tokens."""
-        flat, ends = array("i"), []
+        types, flat, ends = Types(), array("i"), []
         for text in texts:
-            flat.extend([types[word] for word in split_words(text)])
+            flat.extend(map(types.__getitem__, split_words(text)))
             ends.append(len(flat))
         return cls(types, np.asarray(flat, dtype=np.int32), np.array(ends, dtype=np.int64))
 
-    def take(self, rows: Iterable[int]) -> "Corpus":
-        """Some of the texts."""
-        starts = np.concatenate([[0], self.ends[:-1]])
-        parts = [self.flat[starts[row] : self.ends[row]] for row in rows]
-        ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
-        return Corpus(self.types, np.concatenate(parts) if parts else self.flat[:0], ends)
+    def first(self, texts: int) -> "Corpus":
+        """The first texts."""
+        ends = self.ends[:texts]
+        return Corpus(self.types, self.flat[: ends[-1] if len(ends) else 0], ends)
 
     def _opens(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
         """Whether each token may open a sentence; agrees with `tokenise`."""
