@@ -16,11 +16,11 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from hammingbox.data.fetch import Remote, cache_folder, find, obtain
+from hammingbox.data.cache import Arrays, cached_arrays
+from hammingbox.data.fetch import Remote, find, obtain
 from hammingbox.data.schema import Splits
-from hammingbox.data.texts import LENGTH, SIZE, Labelled, content_key, read_splits, text_splits, write_splits
+from hammingbox.data.texts import LENGTH, SIZE, Labelled, content_key, from_arrays, text_splits, to_arrays
 from hammingbox.errors import FileError
-from hammingbox.files import read_bytes, sha256
 from hammingbox.text.tokens import TOKEN
 
 CLASSES = ("negative", "positive")
@@ -32,7 +32,7 @@ ARCHIVE = Remote(
     size=84_125_825,
 )
 
-TRAINING: dict[str, dict[str, float]] = {
+TRAINING: dict[str, dict[str, int | float]] = {
     "word_cnn": {"epochs": 5, "learning_rate": 2e-3, "patience": 3},
     "bilstm": {"epochs": 5, "learning_rate": 3e-3, "patience": 3},
 }
@@ -66,14 +66,13 @@ def load(
         FileError: no files, or damaged ones.
     """
     source = locate(data_dir=data_dir, on_bytes=on_bytes)
-    settings = f"{_FORMAT} {length} {size} {TOKEN.pattern}"
-    cached = cache_folder() / "imdb" / f"rows-{sha256(settings.encode(), *_contents(source))[:24]}.npz"
-    splits = read_splits(cached)
-    if splits is None:
+
+    def build() -> Arrays:
         reviews = read(source)
-        splits = text_splits(reviews["train"], reviews["test"], CLASSES, length=length, size=size, name="imdb")
-        write_splits(cached, splits)
-    return splits
+        return to_arrays(text_splits(reviews["train"], reviews["test"], CLASSES, length=length, size=size, name="imdb"))
+
+    settings = f"{_FORMAT} {length} {size} {TOKEN.pattern}"
+    return from_arrays(cached_arrays("imdb", _files(source), settings, build))
 
 
 def texts(part: str, *, data_dir: Path | None = None) -> list[str]:
@@ -168,12 +167,10 @@ def _read_blocks(source: Path) -> Iterator[_Raw]:
             yield part, label, row["t"]
 
 
-def _contents(source: Path) -> Iterator[bytes]:
+def _files(source: Path) -> list[Path]:
     """What the cache is keyed by."""
     if source.is_dir():
-        for part, label, text in _read_folder(source):
-            yield f"{part} {label} {text}\0".encode()
-    elif source.name == LAYOUTS[0]:
-        yield from (read_bytes(source.with_name(f"{part}.jsonl.gz")) for part in ("train", "test"))
-    else:
-        yield read_bytes(source)
+        return [path for part in ("train", "test") for path in sorted((source / part).glob("[np]*/*.txt"))]
+    return (
+        [source.with_name(f"{part}.jsonl.gz") for part in ("train", "test")] if source.name == LAYOUTS[0] else [source]
+    )

@@ -67,7 +67,7 @@ DATASETS: dict[str, Source] = {
     ),
     "imdb": Source(
         load=imdb.load,
-        summary="Movie reviews (Maas et al. 2011): 256 words, negative or positive; downloaded once (84 MB) or read from a folder",
+        summary="IMDB reviews, 256 words: negative or positive; downloaded once (84 MB) or read from a folder",
         # What may replace a word depends on the text: SynonymSpace decides it, not a list of categories.
         synonyms=True,
         model="word_cnn",

@@ -1,18 +1,16 @@
-"""Labelled texts as a data set: divided, encoded with a vocabulary from the training part, kept in a cache."""
+"""Labelled texts as a data set: divided, encoded with a vocabulary from the training part."""
 
 import json
-import zipfile
 from collections.abc import Sequence
 from hashlib import blake2b
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
+from hammingbox.data.cache import Arrays
 from hammingbox.data.schema import Dataset, Schema, Splits
 from hammingbox.errors import InputError
-from hammingbox.files import atomic_write
 from hammingbox.text.corpus import Corpus
 from hammingbox.text.vocabulary import Vocabulary
 
@@ -102,34 +100,21 @@ def vocabulary_of(schema: Schema) -> Vocabulary:
     return Vocabulary(schema.features[0].categories)
 
 
-def write_splits(path: Path, splits: Splits) -> None:
-    """Keeps rows in an NPZ file without Python objects; the file appears whole or not at all."""
+def to_arrays(splits: Splits) -> Arrays:
+    """Rows, labels, numbers and words as plain arrays, for the cache."""
     words = json.dumps([splits.schema.features[0].categories, splits.schema.classes, splits.train.name])
-    arrays = {"words": np.frombuffer(words.encode(), dtype=np.uint8)}
+    arrays: Arrays = {"words": np.frombuffer(words.encode(), dtype=np.uint8)}
     for part in _PARTS:
         data: Dataset = getattr(splits, part)
         arrays |= {f"{part}_{field}": getattr(data, field).numpy() for field in ("ids", "labels", "numbers")}
-    with atomic_write(path) as file:
-        np.savez(file, allow_pickle=False, **arrays)
+    return arrays
 
 
-def read_splits(path: Path) -> Splits | None:
-    """What `write_splits` kept; None when there is no such file or it is damaged, so that the caller builds it anew."""
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            words, classes, name = json.loads(arrays["words"].tobytes())
-            schema = Schema.sequence(arrays["train_ids"].shape[1], words, classes, prefix="word ")
-            return Splits(
-                *(
-                    Dataset(
-                        schema,
-                        torch.from_numpy(arrays[f"{part}_ids"]),
-                        torch.from_numpy(arrays[f"{part}_labels"]),
-                        name,
-                        torch.from_numpy(arrays[f"{part}_numbers"]),
-                    )
-                    for part in _PARTS
-                )
-            )
-    except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile, InputError):
-        return None
+def from_arrays(arrays: Arrays) -> Splits:
+    """Inverse of `to_arrays`."""
+    words, classes, name = json.loads(arrays["words"].tobytes())
+    schema = Schema.sequence(arrays["train_ids"].shape[1], words, classes, prefix="word ")
+    fields = {
+        part: [torch.from_numpy(arrays[f"{part}_{field}"]) for field in ("ids", "labels", "numbers")] for part in _PARTS
+    }
+    return Splits(*(Dataset(schema, ids, labels, name, numbers) for ids, labels, numbers in fields.values()))
