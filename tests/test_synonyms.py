@@ -124,7 +124,7 @@ def test_at_most_so_many_and_the_nearest_first() -> None:
 def test_no_combination_of_exchanges_changes_a_tag_on_real_reviews() -> None:
     """The claim behind the space: exchanging every word that may change, at once, leaves all tags as they were."""
     tagger, exchanged = default_tagger(), 0
-    for review in imdb_reviews(50):
+    for review in imdb_reviews(25):
         words = [t.word.lower() if t.opens else t.word for t in tokenise(review.text)][:200]
         for start in (0, 1, -1):  # the first, the second, the last of the synonyms
             new = list(words)
@@ -132,7 +132,7 @@ def test_no_combination_of_exchanges_changes_a_tag_on_real_reviews() -> None:
                 new[place] = found[min(start, len(found) - 1)]
                 exchanged += 1
             assert sentence_tags(tagger, new) == sentence_tags(tagger, words)
-    assert exchanged > 1000
+    assert exchanged > 500
 
 
 def sentence_tags(tagger: Tagger, words: list[str]) -> list[str]:
