@@ -9,7 +9,7 @@ from hammingbox.attacks import ATTACKS, PCAA, Attack, Exhaustive
 from hammingbox.data.schema import Schema
 from hammingbox.problem import Problem, Untargeted
 from hammingbox.space import FullSpace, MaskedSpace, Space, ThreatModel, hamming
-from toys import ToyVictim, toy_rows, toy_schema
+from toys import ToySynonyms, ToyVictim, toy_rows, toy_schema
 
 # The paper's 50,000 passes a step are for the benchmark: the same code runs here with fewer samples.
 SMALL = {"pcaa_paper": {"samples": 4, "steps": 5}}
@@ -27,11 +27,12 @@ def spaces(schema: Schema) -> dict[str, Space]:
         "immutable": MaskedSpace(schema, immutable=["f2"]),
         "forbidden": MaskedSpace(schema, forbidden={"*": ["c1"], "f2": ["c4"]}, kept={"f0": ["c2"]}),
         "rule": MaskedSpace(schema, rule=no_first_category_for_even_rows),
+        "synonyms": ToySynonyms(schema),
     }
 
 
 @pytest.mark.parametrize("attack", ATTACK_LIST)
-@pytest.mark.parametrize("space", ["full", "immutable", "forbidden", "rule"])
+@pytest.mark.parametrize("space", ["full", "immutable", "forbidden", "rule", "synonyms"])
 @pytest.mark.parametrize("budget", [0, 1, 2, 5])
 def test_contract(attack: Attack, space: str, budget: int, schema: Schema, victim: ToyVictim) -> None:
     x, y = toy_rows(schema, victim)

@@ -1,11 +1,15 @@
 """Small schemas, victims and rows that tests share."""
 
+from typing import Any
+
 import torch
 from torch import nn
 
 from hammingbox.data.schema import Feature, Schema
+from hammingbox.layout import Layout
 from hammingbox.models.embedding import CategoryEmbedding
 from hammingbox.models.victim import Victim
+from hammingbox.space import Candidates, Space
 from hammingbox.types import Embedded, Ids, Labels, Logits
 
 
@@ -33,6 +37,26 @@ class ToyVictim(Victim):
 
     def head(self, embedded: Embedded, ids: Ids) -> Logits:
         return self.body(embedded)
+
+
+class ToySynonyms(Space):
+    """Per-row candidates in few slots, as synonym sets have them: the next two categories, some features unchanged."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+
+    def candidates(self, ids: Ids) -> Candidates:
+        layout = Layout.of((3,) * ids.shape[1], ids.device)
+        sizes = torch.tensor(self.schema.cardinalities)
+        near = (ids[:, :, None] + torch.arange(3)) % sizes[:, None]  # (batch, features, slots)
+        distinct = torch.arange(3) < sizes[:, None]
+        free = (ids + torch.arange(ids.shape[1])) % 3 != 0  # what may change depends on the row
+        valid = distinct & free[:, :, None]
+        valid[:, :, 0] = True
+        return Candidates(layout, near.flatten(1), valid.flatten(1))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": "toy"}
 
 
 def toy_rows(schema: Schema, victim: Victim, rows: int = 12, seed: int = 1) -> tuple[Ids, Labels]:

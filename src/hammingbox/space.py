@@ -246,12 +246,16 @@ def space_from_json(value: Mapping[str, Any], schema: Schema) -> Space:
         return FullSpace(schema)
     if kind == "masked" and "rule" not in value:
         return MaskedSpace(schema, immutable=value["immutable"], forbidden=value["forbidden"], kept=value["kept"])
+    if kind == "synonym":
+        from hammingbox.synonym_space import SynonymSpace  # it is a Space itself, so it cannot come first
+
+        return SynonymSpace.from_json(value, schema)
     if kind == "masked":
         raise InputError(
             f"expected a space that can be rebuilt from the file, got one with the Python rule {value['rule']!r}. "
             "Call hammingbox.verify(path, space=...) with that rule."
         )
-    raise InputError(f"expected a space of kind full or masked, got {kind!r}.")
+    raise InputError(f"expected a space of kind full, masked or synonym, got {kind!r}.")
 
 
 @dataclass(frozen=True)

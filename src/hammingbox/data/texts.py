@@ -1,0 +1,120 @@
+"""Labelled texts as a data set: divided, encoded with a vocabulary from the training part."""
+
+import json
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from hammingbox.data.cache import Arrays
+from hammingbox.data.schema import Dataset, Schema, Splits
+from hammingbox.errors import InputError
+from hammingbox.text.corpus import Corpus
+from hammingbox.text.vocabulary import Vocabulary
+
+LENGTH, SIZE = 256, 20_000
+"""Tokens of a row and words of the vocabulary, unless the caller says otherwise."""
+
+_PARTS = ("train", "validation", "test")
+
+
+class Labelled(NamedTuple):
+    """A text and its class id."""
+
+    text: str
+    label: int
+
+
+def content_key(text: str) -> bytes:
+    """Orders texts at random, but the same way on every machine; equal texts have equal keys."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def text_splits(
+    train: Sequence[Labelled],
+    test: Sequence[Labelled],
+    classes: Sequence[str],
+    *,
+    length: int = LENGTH,
+    size: int = SIZE,
+    name: str = "text",
+) -> Splits:
+    """Training, validation and test rows of texts.
+
+    Training texts that also stand in the test part are dropped. A tenth of the remaining distinct texts becomes the
+    validation part. Rows come in the order of `content_key`, so any first part is a fair sample; a row's number is
+    the place of its text in `train` or `test`.
+
+    Args:
+        train: texts the vocabulary is built from.
+        test: held out.
+        classes: names by class id.
+        length: tokens of a row, see `head_and_tail` for longer texts.
+        size: words of the vocabulary.
+        name: shown in results.
+
+    Raises:
+        InputError: no texts, texts without words, or labels that are no class ids.
+    """
+    if not train or not test:
+        raise InputError(f"expected texts to train and to test on, got {len(train)} and {len(test)}.")
+    if length < 1:
+        raise InputError(f"expected rows of at least 1 token, got {length}.")
+    train_keys, test_keys = ([content_key(row.text) for row in part] for part in (train, test))
+    held_out = set(test_keys)
+    distinct = sorted(set(train_keys) - held_out)
+    if len(distinct) < 2:
+        raise InputError(
+            f"expected at least 2 distinct training texts that are not in the test part, got {len(distinct)}."
+        )
+    validated = set(distinct[: max(1, len(distinct) // 10)])
+    order = sorted((i for i, key in enumerate(train_keys) if key not in held_out), key=train_keys.__getitem__)
+    rows = {
+        "train": [i for i in order if train_keys[i] not in validated],
+        "validation": [i for i in order if train_keys[i] in validated],
+        "test": sorted(range(len(test)), key=test_keys.__getitem__),
+    }
+    labelled = {part: [(test if part == "test" else train)[i] for i in rows[part]] for part in _PARTS}
+    corpus = Corpus.read(row.text for part in _PARTS for row in labelled[part])
+    vocabulary = corpus.first(len(rows["train"])).vocabulary(size)
+    schema = Schema.sequence(length, vocabulary.words, classes, prefix="word ")
+    encoded = torch.from_numpy(corpus.encode(vocabulary, length)).split([len(rows[part]) for part in _PARTS])
+    return Splits(
+        *(
+            Dataset(schema, ids, torch.tensor([row.label for row in labelled[part]]), name, torch.tensor(rows[part]))
+            for part, ids in zip(_PARTS, encoded, strict=True)
+        )
+    )
+
+
+def vocabulary_of(schema: Schema) -> Vocabulary:
+    """The vocabulary of a schema of text.
+
+    Raises:
+        InputError: the schema is not one of text.
+    """
+    if not schema.shares_alphabet:
+        raise InputError("expected a schema of text (one vocabulary at every position), got one of columns.")
+    return Vocabulary(schema.features[0].categories)
+
+
+def to_arrays(splits: Splits) -> Arrays:
+    """Rows, labels, numbers and words as plain arrays, for the cache."""
+    words = json.dumps([splits.schema.features[0].categories, splits.schema.classes, splits.train.name])
+    arrays: Arrays = {"words": np.frombuffer(words.encode(), dtype=np.uint8)}
+    for part in _PARTS:
+        data: Dataset = getattr(splits, part)
+        arrays |= {f"{part}_{field}": getattr(data, field).numpy() for field in ("ids", "labels", "numbers")}
+    return arrays
+
+
+def from_arrays(arrays: Arrays) -> Splits:
+    """Inverse of `to_arrays`."""
+    words, classes, name = json.loads(arrays["words"].tobytes())
+    schema = Schema.sequence(arrays["train_ids"].shape[1], words, classes, prefix="word ")
+    fields = {
+        part: [torch.from_numpy(arrays[f"{part}_{field}"]) for field in ("ids", "labels", "numbers")] for part in _PARTS
+    }
+    return Splits(*(Dataset(schema, ids, labels, name, numbers) for ids, labels, numbers in fields.values()))

@@ -1,0 +1,57 @@
+"""From rows of ids back to text: the original text with the changed words in their places."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hammingbox.errors import InputError
+from hammingbox.text.tokens import Token, replace_words, tokenise
+from hammingbox.text.vocabulary import Vocabulary, head_and_tail
+
+
+@dataclass(frozen=True)
+class ChangedText:
+    """An adversarial text.
+
+    Attributes:
+        original: the clean text.
+        tokens: of the clean text.
+        words: the new word for the number of each changed token.
+    """
+
+    original: str
+    tokens: tuple[Token, ...]
+    words: dict[int, str]
+
+    @property
+    def text(self) -> str:
+        """The adversarial text: the original but for the changed words."""
+        return replace_words(self.original, self.tokens, self.words)
+
+    def marked(self, mark: str = "[{old} -> {new}]") -> str:
+        """The adversarial text with its changes shown."""
+        return replace_words(self.original, self.tokens, self.words, mark=mark)
+
+    @property
+    def changes(self) -> list[tuple[str, str]]:
+        """(old word, new word) in the order of the text."""
+        return [(self.tokens[number].word, self.words[number]) for number in sorted(self.words)]
+
+
+def changed_text(vocabulary: Vocabulary, text: str, clean: Sequence[int], adversarial: Sequence[int]) -> ChangedText:
+    """Writes the changes of an adversarial row into the text its clean row came from.
+
+    Raises:
+        InputError: the clean row is not the encoding of the text.
+    """
+    if list(clean) != vocabulary.encode(text, len(clean)).tolist():
+        raise InputError(
+            "expected the text that the clean row was made from, got another. Look the text up by the row's number."
+        )
+    tokens = tokenise(text)
+    kept = head_and_tail(len(tokens), len(clean))
+    words = {
+        number: vocabulary.words[new]
+        for number, old, new in zip(kept, clean, adversarial, strict=False)  # padding has no token
+        if old != new
+    }
+    return ChangedText(text, tuple(tokens), words)

@@ -1,0 +1,57 @@
+"""Small texts that tests share, and real ones where the data folder is at hand."""
+
+import gzip
+import json
+import os
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from hammingbox.data import imdb
+from hammingbox.data.schema import Splits
+from hammingbox.data.texts import Labelled, text_splits
+
+_FOLDER = os.environ.get("HAMMINGBOX_DATA")
+"""Read once: tests of the loaders unset the variable."""
+
+GOOD = ("great", "wonderful", "superb", "funny", "excellent", "brilliant")
+BAD = ("awful", "terrible", "boring", "dreadful", "bad", "horrible")
+FRAMES = (
+    "I saw this {0} film with Grace . It was {1} and the actors looked {2} .",
+    "A {0} movie ! The plot is {1} , but not {2} .",
+    "The story seems {0} . Nobody found it {1} . What a {2} ending !",
+    "Paul enjoyed a {0} picture ; his friends were {1} and the music was {2} .",
+)
+
+
+def small_reviews(rows: int = 240) -> list[Labelled]:
+    """Reviews made of frames; their class is that of their adjectives."""
+    reviews = []
+    for i in range(rows):
+        words = (BAD, GOOD)[i % 2]
+        chosen = [words[(i // 2 + k * (1 + i // 12)) % len(words)] for k in range(3)]
+        reviews.append(Labelled(f"{i} . " + FRAMES[i // 2 % len(FRAMES)].format(*chosen), i % 2))
+    return reviews
+
+
+@lru_cache(maxsize=1)
+def small_splits() -> Splits:
+    reviews = small_reviews()
+    return text_splits(reviews[:180], reviews[180:], imdb.CLASSES, length=24, size=200, name="small")
+
+
+def data_folder(name: str) -> Path:
+    """The folder of a public data set, or a skip that says what to do."""
+    if not _FOLDER or not (Path(_FOLDER) / name).is_dir():
+        pytest.skip(f"needs real data: put {name}/ into a folder and set HAMMINGBOX_DATA to it")
+    return Path(_FOLDER)
+
+
+def imdb_reviews(rows: int) -> list[Labelled]:
+    """Test reviews of IMDB spread over the file, or a skip."""
+    path = data_folder("imdb") / "imdb" / "test.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        chosen = [json.loads(line) for line in islice(lines, 0, None, 25_000 // rows)]
+    return [Labelled(row["text"], row["label"]) for row in chosen[:rows]]
