@@ -26,6 +26,9 @@ from hammingbox.types import Ids, RowFloat
 LEAST_CORRELATION = 0.3
 """Below this rank correlation, first-order gains say little about true ones and gradient attacks work half blind."""
 
+LIMITS = ("exhaustive", "oracle", "auto")
+"""No rivals of gradient attacks: enumeration is the limit, and auto has gradients among its stages."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -202,8 +205,7 @@ def diagnose_results(rates: Mapping[tuple[str, int], Rate], needs_gradient: Mapp
     for budget in sorted({b for _, b in rates}):
         here = {name: rate for (name, b), rate in rates.items() if b == budget}
         with_gradient = {n: r for n, r in here.items() if needs_gradient[n]}
-        # Enumeration is no rival: it is the limit.
-        without = {n: r for n, r in here.items() if not needs_gradient[n] and n not in ("exhaustive", "auto")}
+        without = {n: r for n, r in here.items() if not needs_gradient[n] and n not in LIMITS}
         if with_gradient and without:
             findings += _gradient_free_wins(budget, _best(with_gradient), _best(without))
         if "random" in here and len(here) > 1:

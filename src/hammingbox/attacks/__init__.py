@@ -41,6 +41,7 @@ ATTACKS: dict[str, Callable[..., Attack]] = {
     "genetic": Genetic,
     "random": Random,
     "exhaustive": Exhaustive,
+    "oracle": partial(Exhaustive, verdict=True),
 }
 
 

@@ -7,7 +7,7 @@ import torch
 import typer
 
 import hammingbox
-from hammingbox.cli import attack, compare, data, demo, train, verify
+from hammingbox.cli import attack, compare, data, demo, findings, synonyms, train, verify
 from hammingbox.cli.console import fail, out
 from hammingbox.errors import HammingboxError
 
@@ -23,6 +23,8 @@ app.command("train")(train.train)
 app.command("attack")(attack.attack)
 app.command("compare")(compare.compare)
 app.command("verify")(verify.verify_file)
+app.command("diagnose")(findings.diagnose)
+app.command("synonyms")(synonyms.synonyms)
 app.command("demo")(demo.demo)
 
 

@@ -11,22 +11,24 @@ from hammingbox.attacks import ATTACKS
 from hammingbox.cli.console import out, print_json, progress
 from hammingbox.cli.options import (
     BatchSize,
+    DataDir,
     DataName,
     Forbid,
     FullSpaceFlag,
     Immutable,
     Json,
+    Label,
     Memory,
+    Neighbours,
+    Opened,
+    Protect,
     Rows,
+    SchemaFile,
     Seed,
     Split,
     VictimPath,
     attack_from,
-    first_rows,
-    part_of,
-    space_for,
 )
-from hammingbox.data.registry import source_named
 from hammingbox.errors import unknown_name
 from hammingbox.evaluate import evaluate
 from hammingbox.models.checkpoint import load_checkpoint
@@ -44,23 +46,29 @@ def attack(
     out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for the result file.")] = None,
     target: Annotated[str | None, typer.Option(help="A class to reach; any wrong one without it.")] = None,
     settings: Annotated[
-        list[str], typer.Option("--set", help="NAME=VALUE, a setting of the attack (repeatable).")
-    ] = [],  # noqa: B006
+        list[str] | None, typer.Option("--set", help="NAME=VALUE, a setting of the attack (repeatable).")
+    ] = None,
     split: Split = "test",
-    immutable: Immutable = [],  # noqa: B006
-    forbid: Forbid = [],  # noqa: B006
+    label: Label = None,
+    schema_file: SchemaFile = None,
+    data_dir: DataDir = None,
+    immutable: Immutable = None,
+    forbid: Forbid = None,
     full_space: FullSpaceFlag = False,
+    protect: Protect = None,
+    neighbours: Neighbours = None,
     batch_size: BatchSize = 256,
     memory: Memory = 512,
     json: Json = False,
 ) -> None:
     """Attacks rows of a data set and counts what falls."""
-    chosen = attack_from(name, settings)
-    splits = source_named(data).load()
-    schema = splits.schema
+    chosen = attack_from(name, settings or ())
+    opened = Opened.of(data, label, schema_file, data_dir)
+    schema = opened.splits.schema
     model = load_checkpoint(victim, schema=schema).victim
-    part = first_rows(part_of(splits, split), rows)
-    threat = ThreatModel(space_for(data, schema, immutable, forbid, full_space), budget)
+    part = opened.part(split, rows)
+    space = opened.space(immutable=immutable, forbid=forbid, full=full_space, protect=protect, neighbours=neighbours)
+    threat = ThreatModel(space, budget)
     targets = None
     if target is not None:
         if target not in schema.classes:

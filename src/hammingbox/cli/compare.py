@@ -2,36 +2,40 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from hammingbox.attacks import ATTACKS, attack_named
+from hammingbox.attacks import attack_named
 from hammingbox.cli.console import out, print_json, progress
+from hammingbox.cli.findings import show_findings
 from hammingbox.cli.options import (
     BatchSize,
+    DataDir,
     DataName,
     Forbid,
     FullSpaceFlag,
     Immutable,
     Json,
+    Label,
     Memory,
+    Neighbours,
+    Opened,
+    Protect,
     Rows,
+    SchemaFile,
     Seed,
     Split,
     VictimPath,
     budgets_from,
-    first_rows,
-    part_of,
-    space_for,
 )
-from hammingbox.data.registry import source_named
 from hammingbox.data.schema import Dataset
+from hammingbox.diagnose import diagnose_victim
 from hammingbox.errors import TooExpensiveError
 from hammingbox.evaluate import evaluate
 from hammingbox.models.checkpoint import Checkpoint, load_checkpoint
@@ -40,8 +44,11 @@ from hammingbox.report.html import write_report
 from hammingbox.results import write_results
 from hammingbox.space import Space, ThreatModel
 
-AFFORDABLE = [name for name in ATTACKS if name != "pcaa_paper"]
-"""What is compared unless the user says otherwise: the paper's own setting needs 200,000 passes a row."""
+ORACLE = "oracle"
+COMPARED = (
+    "auto", "pcaa", "sa", "ga", "gsa", "gga", "hotflip", "hotflip_beam", "swap", "genetic", "random", ORACLE,
+)  # fmt: skip
+"""What is compared unless the user says otherwise: the paper's attacks, the strongest one, and the limit."""
 
 
 @dataclass(frozen=True)
@@ -65,29 +72,39 @@ class Job:
 def compare(
     data: DataName,
     victim: VictimPath,
-    attacks: Annotated[str, typer.Option(help="Attacks, separated by commas.")] = ",".join(AFFORDABLE),
+    attacks: Annotated[str, typer.Option(help="Attacks, separated by commas.")] = ",".join(COMPARED),
     budgets: Annotated[str, typer.Option(help="Budgets: 1-5 or 1,3,5.")] = "1-5",
     rows: Rows = 100,
     seed: Seed = 0,
     out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for result files and report.html.")] = None,
+    oracle: Annotated[
+        bool, typer.Option("--oracle", help="Run the exact oracle where it is affordable and show every attack's gap.")
+    ] = False,
     split: Split = "test",
-    immutable: Immutable = [],  # noqa: B006
-    forbid: Forbid = [],  # noqa: B006
+    label: Label = None,
+    schema_file: SchemaFile = None,
+    data_dir: DataDir = None,
+    immutable: Immutable = None,
+    forbid: Forbid = None,
     full_space: FullSpaceFlag = False,
+    protect: Protect = None,
+    neighbours: Neighbours = None,
     batch_size: BatchSize = 256,
     memory: Memory = 512,
     json: Json = False,
 ) -> None:
     """Compares attacks x budgets on the same rows."""
     names = [name.strip() for name in attacks.split(",")]
+    if oracle and ORACLE not in names:
+        names.append(ORACLE)
     for name in names:
         attack_named(name)
-    splits = source_named(data).load()
+    opened = Opened.of(data, label, schema_file, data_dir)
     job = Job(
         data=data,
-        rows=first_rows(part_of(splits, split), rows),
-        space=space_for(data, splits.schema, immutable, forbid, full_space),
-        checkpoint=load_checkpoint(victim, schema=splits.schema),
+        rows=opened.part(split, rows),
+        space=opened.space(immutable=immutable, forbid=forbid, full=full_space, protect=protect, neighbours=neighbours),
+        checkpoint=load_checkpoint(victim, schema=opened.splits.schema),
         victim=victim,
         attacks=names,
         budgets=budgets_from(budgets),
@@ -100,10 +117,10 @@ def compare(
     comparison = run(job)
     if json:
         print_json([cell.summary | {"attack": cell.attack} for cell in comparison.cells if cell.summary is not None])
-    else:
-        out.print(table_of(comparison))
-        if out_dir is not None:
-            out.print(f"report: {out_dir / 'report.html'}", highlight=False)
+        return
+    show(comparison, gaps=oracle)
+    if out_dir is not None:
+        out.print(f"report: {out_dir / 'report.html'}", highlight=False)
 
 
 def run(job: Job) -> Comparison:
@@ -111,12 +128,13 @@ def run(job: Job) -> Comparison:
     schema = job.rows.schema
     threats = [ThreatModel(job.space, budget) for budget in job.budgets]
     comparison = Comparison(
-        data=job.data,
+        data=Path(job.data).name,
         victim=f"{job.checkpoint.model} ({job.victim.name})",
         accuracy=0.0,
         classes=schema.classes,
         alphabet=is_alphabet(schema),
         command=job.command,
+        findings=diagnose_victim(job.checkpoint.victim, job.rows, threats[0]),
     )
     with progress() as bars:
         task = bars.add_task("compare", total=len(job.attacks) * len(threats) * len(job.rows))
@@ -139,34 +157,41 @@ def run(job: Job) -> Comparison:
                 if job.folder is not None:
                     path = job.folder / f"{name}-budget{threat.budget}-seed{job.seed}"
                     write_results(result, path, victim=str(job.victim), data=job.data)
+    comparison.finish()
     if job.folder is not None:
         write_report(comparison, job.folder / "report.html")
     return comparison
 
 
-def table_of(comparison: Comparison) -> Table:
-    """Success rate and seconds a row, as in the paper's attack table; the best success of a budget is bold."""
-    title = f"{comparison.data}, {comparison.victim}: success in %, seconds a row"
-    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1))
+def show(comparison: Comparison, *, gaps: bool = False) -> None:
+    """Prints the table of success and time, the gaps to the oracle when asked, and what is doubtful."""
+    out.print(_table(comparison, "success in %, seconds a row", _success))
+    if gaps:
+        out.print(_table(comparison, "optimality gap: points of success the oracle has and the attack has not", _gap))
+    show_findings(comparison.findings)
+
+
+def _table(comparison: Comparison, title: str, cell: Callable[[Comparison, str, int], str]) -> Table:
+    table = Table(title=f"{comparison.data}, {comparison.victim}: {title}", box=SIMPLE_HEAD, padding=(0, 1))
     table.add_column("budget", no_wrap=True)
     for budget in comparison.budgets:
         table.add_column(str(budget), justify="right", no_wrap=True)
-    best = {b: max((_rate(comparison, a, b) for a in comparison.attacks), default=0.0) for b in comparison.budgets}
     for attack in comparison.attacks:
-        cells = []
-        for budget in comparison.budgets:
-            cell = comparison.cell(attack, budget)
-            if cell is None or cell.summary is None:
-                cells.append("-")
-                continue
-            rate, seconds = cell.summary["success_rate"], cell.summary["seconds"] / max(cell.summary["correct"], 1)
-            shown = f"{100 * rate:.1f}"
-            cells.append(f"{f'[bold]{shown}[/]' if rate == best[budget] else shown} [dim]{seconds:6.3f}[/]")
-        table.add_row(attack, *cells)
+        table.add_row(attack, *(cell(comparison, attack, budget) for budget in comparison.budgets))
     return table
 
 
-def _rate(comparison: Comparison, attack: str, budget: int) -> float:
+def _success(comparison: Comparison, attack: str, budget: int) -> str:
+    """As in the paper's attack table; the best success of a budget is bold."""
     cell = comparison.cell(attack, budget)
-    summary: dict[str, Any] | None = cell.summary if cell else None
-    return summary["success_rate"] if summary else -1.0
+    if cell is None or cell.summary is None:
+        return "-"
+    rate, seconds = cell.summary["success_rate"], cell.summary["seconds"] / max(cell.summary["correct"], 1)
+    shown = f"{100 * rate:.1f}"
+    return f"{f'[bold]{shown}[/]' if rate == comparison.best(budget) else shown} [dim]{seconds:6.3f}[/]"
+
+
+def _gap(comparison: Comparison, attack: str, budget: int) -> str:
+    cell = comparison.cell(attack, budget)
+    gap = cell.summary.get("optimality_gap") if cell is not None and cell.summary is not None else None
+    return "-" if gap is None else f"{100 * gap:.1f}"

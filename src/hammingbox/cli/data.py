@@ -1,14 +1,22 @@
 """`hammingbox data`: what data there is and what it looks like."""
 
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
 import torch
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from hammingbox.cli.console import out, print_json
-from hammingbox.cli.options import DataName, Json
-from hammingbox.data.registry import DATASETS, source_named
+from hammingbox.cli.options import DataDir, DataName, Json, Label, Opened, SchemaFile
+from hammingbox.data.registry import DATASETS
+from hammingbox.data.schema_file import write_schema
+from hammingbox.data.table import inspect_table
+from hammingbox.errors import FileError
 
-app = typer.Typer(help="Data sets: list them, look at one.", no_args_is_help=True)
+app = typer.Typer(help="Data sets: list them, look at one, inspect your own file.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -24,41 +32,73 @@ def list_all(json: Json = False) -> None:
 
 
 @app.command("show")
-def show(data: DataName, json: Json = False) -> None:
+def show(
+    data: DataName,
+    label: Label = None,
+    schema_file: SchemaFile = None,
+    data_dir: DataDir = None,
+    json: Json = False,
+) -> None:
     """Shows the parts, the classes, the categories and a few rows of a data set."""
-    source = source_named(data)
-    splits = source.load()
+    opened = Opened.of(data, label, schema_file, data_dir)
+    source, splits = opened.source, opened.splits
     schema = splits.schema
     parts = {"train": splits.train, "validation": splits.validation, "test": splits.test}
-    facts = {
-        "name": data,
-        "summary": source.summary,
-        "features": len(schema.features),
-        "categories": {"smallest": min(schema.cardinalities), "largest": max(schema.cardinalities)},
-        "classes": list(schema.classes),
-        "rows": {name: len(part) for name, part in parts.items()},
-        "class_counts": {
-            name: dict(
-                zip(schema.classes, torch.bincount(part.labels, minlength=len(schema.classes)).tolist(), strict=True)
-            )
-            for name, part in parts.items()
-        },
-        "forbidden": source.forbidden,
-        "kept": source.kept,
-        "schema_digest": schema.digest,
+    counts = {
+        name: dict(zip(schema.classes, torch.bincount(p.labels, minlength=len(schema.classes)).tolist(), strict=True))
+        for name, p in parts.items()
     }
+    smallest, largest = min(schema.cardinalities), max(schema.cardinalities)
     if json:
-        print_json(facts)
+        print_json({
+            "name": data, "summary": source.summary, "features": len(schema.features),
+            "categories": {"smallest": smallest, "largest": largest}, "classes": list(schema.classes),
+            "rows": {name: len(part) for name, part in parts.items()}, "class_counts": counts,
+            "forbidden": source.forbidden, "kept": source.kept, "immutable": list(source.immutable),
+            "schema_digest": schema.digest,
+        })  # fmt: skip
         return
     out.print(f"[bold]{data}[/]  {source.summary}")
-    smallest, largest = min(schema.cardinalities), max(schema.cardinalities)
     span = f"{smallest}" if smallest == largest else f"{smallest} to {largest}"
     out.print(f"{len(schema.features)} features of {span} categories")
     table = Table("part", "rows", *schema.classes, box=None)
     for name, part in parts.items():
-        counts = torch.bincount(part.labels, minlength=len(schema.classes)).tolist()
-        table.add_row(name, str(len(part)), *map(str, counts))
+        table.add_row(name, str(len(part)), *map(str, counts[name].values()))
     out.print(table)
     separator = "" if max(len(c) for c in schema.features[0].categories) == 1 else " "
-    for row, label in zip(splits.test.ids[:3].tolist(), splits.test.labels[:3].tolist(), strict=True):
-        out.print(f"  {separator.join(schema.decode(row))[:100]}  {schema.classes[label]}", highlight=False)
+    for row, label_id in zip(splits.test.ids[:3].tolist(), splits.test.labels[:3].tolist(), strict=True):
+        shown = separator.join(schema.decode(row))[:100]
+        out.print(f"  {shown}  {schema.classes[label_id]}", highlight=False, markup=False)
+
+
+@app.command("inspect")
+def inspect(
+    file: Annotated[Path, typer.Argument(help="Your CSV or Parquet file.")],
+    label: Annotated[str, typer.Option(help="The column to predict.")],
+    out_file: Annotated[Path | None, typer.Option("--out", help="Where to write schema.toml, to be edited.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a schema.toml that is there.")] = False,
+    json: Json = False,
+) -> None:
+    """Infers the schema of your own file, shows it, and writes it as an editable schema.toml."""
+    found = inspect_table(file, label)
+    if out_file is not None:
+        if out_file.exists() and not overwrite:
+            raise FileError(f"expected a new file for the schema, got {out_file}, which is there. Use --overwrite.")
+        write_schema(found.schema, out_file)
+    if json:
+        facts: dict[str, Any] = {k: v for k, v in asdict(found).items() if k not in ("schema", "columns")}
+        print_json(facts | {"columns": [asdict(column) for column in found.columns]})
+        return
+    out.print(f"[bold]{found.source}[/]: {found.rows} rows, {found.distinct_rows} of them distinct")
+    total = max(sum(found.classes.values()), 1)
+    balance = ", ".join(f"{name} {count} ({100 * count / total:.1f} %)" for name, count in found.classes.items())
+    out.print(f"label {label}: {balance}", highlight=False)
+    table = Table("column", "kind", "categories", "missing", "rare", "most common", "note", box=SIMPLE_HEAD)
+    for column in found.columns:
+        table.add_row(
+            column.name, column.kind, str(column.cardinality), str(column.missing), str(column.rare),
+            str(column.most_common), column.note,
+        )  # fmt: skip
+    out.print(table)
+    if out_file is not None:
+        out.print(f"schema written to {out_file}: edit it, then pass it with --schema", highlight=False)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hammingbox.cli.console import out, print_json
-from hammingbox.cli.options import Json
+from hammingbox.cli.options import DataDir, Json
 from hammingbox.data.registry import DATASETS, source_named
 from hammingbox.data.schema import Dataset
 from hammingbox.errors import FileError
@@ -18,6 +18,7 @@ from hammingbox.results import read_results, verify
 def verify_file(
     file: Annotated[Path, typer.Argument(help="A result file (.json, or its .csv).")],
     victim: Annotated[Path | None, typer.Option(help="The victim's checkpoint, if it has moved.")] = None,
+    data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
     """Checks that every row claimed as broken is in S(x), within the budget and really misclassified."""
@@ -26,7 +27,7 @@ def verify_file(
     if not where.exists():
         raise FileError(f"expected the victim's checkpoint at {where}, got nothing there. Name it with --victim.")
     model = load_checkpoint(where, schema=stored.schema).victim
-    found = verify(file, model, data=_all_rows(stored.header["data"]))
+    found = verify(file, model, data=_all_rows(stored.header["data"], data_dir))
     if json:
         print_json({
             "file": str(file), "ok": found.ok, "rows": found.rows, "claimed": found.claimed,
@@ -62,9 +63,9 @@ def verify_all(folder: Path, victim: Victim) -> None:
     )
 
 
-def _all_rows(name: str) -> Dataset | None:
-    """The data set a result names, all parts together, to compare clean rows with."""
+def _all_rows(name: str, data_dir: Path | None = None) -> Dataset | None:
+    """The data set a result names, all parts together, to compare clean rows with; None for a user's own file."""
     if name not in DATASETS:
         return None
-    splits = source_named(name).load()
+    splits = source_named(name).load(data_dir=data_dir)
     return Dataset.join([splits.train, splits.validation, splits.test])

@@ -3,8 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from jaxtyping import Bool
+from torch import Tensor
+
+from hammingbox.attacks import ATTACKS
 from hammingbox.data.schema import Schema
-from hammingbox.evaluate import Evaluation
+from hammingbox.diagnose import Finding, diagnose_results
+from hammingbox.evaluate import Evaluation, Rate
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,8 @@ class Comparison:
     command: str
     cells: list[Cell] = field(default_factory=list)
     examples: list[Example] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    _broken: dict[tuple[str, int], Bool[Tensor, "rows"]] = field(default_factory=dict, repr=False)
 
     @property
     def attacks(self) -> list[str]:
@@ -63,11 +70,31 @@ class Comparison:
     def add(self, attack: str, budget: int, evaluation: Evaluation, *, examples: int = 3) -> None:
         """Adds a cell and its first few broken rows."""
         self.cells.append(Cell(attack, budget, evaluation.summary()))
+        self._broken[attack, budget] = evaluation.rows.success
         self.examples += _examples(attack, evaluation, examples)
 
     def refuse(self, attack: str, budget: int, reason: str) -> None:
         """Adds a cell for an attack that was too expensive."""
         self.cells.append(Cell(attack, budget, None, reason))
+
+    def best(self, budget: int) -> float:
+        """The highest success rate at a budget."""
+        cells = (self.cell(attack, budget) for attack in self.attacks)
+        return max((cell.summary["success_rate"] for cell in cells if cell and cell.summary), default=0.0)
+
+    def finish(self) -> None:
+        """Adds what only shows when all cells are there: gaps to the oracle, and results that contradict each other."""
+        for cell in self.cells:
+            limit = self._broken.get(("oracle", cell.budget), self._broken.get(("exhaustive", cell.budget)))
+            if cell.summary is not None and limit is not None:
+                missed = int((limit & ~self._broken[cell.attack, cell.budget]).sum())
+                cell.summary["optimality_gap"] = missed / max(cell.summary["correct"], 1)
+        rates = {
+            (cell.attack, cell.budget): Rate(cell.summary["success"], cell.summary["correct"])
+            for cell in self.cells
+            if cell.summary is not None
+        }
+        self.findings += diagnose_results(rates, {name: ATTACKS[name]().needs_gradient for name in self.attacks})
 
 
 def is_alphabet(schema: Schema) -> bool:
