@@ -15,7 +15,8 @@ SETTINGS = {"char_cnn": {"channels": 8, "hidden": 8}, "char_cnn_paper": {"channe
 
 @pytest.mark.parametrize("name", VICTIMS)
 def test_every_model_comes_back_as_it_was(name: str, tmp_path: Path) -> None:
-    schema = toy_schema((5,) * 130 if name.startswith("char_cnn") else (4, 2, 7))
+    one_alphabet = {"char_cnn": 130, "char_cnn_paper": 130, "word_cnn": 9, "bilstm": 9}
+    schema = toy_schema((5,) * one_alphabet[name] if name in one_alphabet else (4, 2, 7))
     settings = SETTINGS.get(name, {})
     victim = build(name, schema, seed=3, **settings).eval()
     Checkpoint(victim, name, settings, schema, {"note": "toy"}).save(tmp_path)
