@@ -116,7 +116,7 @@ def oracle(target: Target, white: dict[tuple[str, int], Cell]) -> None:
     verdict(
         "pruned at most 1/5 of the passes, same verdicts",
         same and 5 * cost[1] <= cost[0],
-        f"{cost[1] / cost[0]:.4f}, {same}",
+        f"{cost[1] / cost[0]:.4f} ({cost[1]:,} / {cost[0]:,}), {same}",
     )
     limit, share = 100 * plain.success_rate.value, white["auto", 2].passes * len(rows) / cost[0]
     met = white["auto", 2].lowest == limit and share <= 1 / 50

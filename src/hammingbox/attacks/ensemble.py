@@ -19,7 +19,7 @@ class Auto(Search):
 
     With gradients: at budget 1 all single changes in the order of their first-order gain, so that it is exact there;
     above, a short and a long swap search, then evolution, which is blind to misleading gradients. For a black box, or
-    under a query limit: evolution, then local search, whose sweep makes it exact at budget 1 if the queries suffice.
+    under a query limit: a short local search, evolution, and at budget 1 all single changes, if the queries suffice.
 
     `AttackResult.stage` says which stage broke a row (numbered from 1, see `stages`), `forward` and `backward` at what
     cost: a row that falls leaves at once.
@@ -44,8 +44,10 @@ class Auto(Search):
                 Swap(objective=self.objective, steps=60, patience=4, fresh=True),
                 Evolution(objective=self.objective, generations=9),
             )
-        sweep = _NO_LIMIT if problem.budget == 1 else Local.sweep
-        return (Evolution(objective=self.objective), Local(objective=self.objective, sweep=sweep))
+        search = (Local(objective=self.objective, steps=25), Evolution(objective=self.objective))
+        if problem.budget == 1:
+            return (*search, Local(objective=self.objective, sweep=_NO_LIMIT, steps=0))
+        return search
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """All stages at the budget, or at every budget up to it."""
