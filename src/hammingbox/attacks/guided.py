@@ -34,7 +34,7 @@ class Guided(Search):
 
     steps: int = 10
     samples: int = 4
-    learning_rate: float = 2.0
+    learning_rate: float = 0.5
     flips: int = 48
     beam: int = 4
 

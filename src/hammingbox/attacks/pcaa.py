@@ -111,7 +111,7 @@ class PCAA(Attack):
         samples: n_g, Gumbel samples a step.
         tau: softmax temperature.
         penalty: lambda.
-        learning_rate: gamma.
+        learning_rate: gamma; of Adam in units of the start's log-odds, of the sign in units of pi.
         ascent: Adam on log pi, or the sign of the gradient on pi itself.
         start: changes expected under the first pi; log-odds follow from it and the number of options. None starts
             from the paper's one-hot rows clipped into [1e-3, C].
@@ -129,7 +129,7 @@ class PCAA(Attack):
     samples: int = 3
     tau: float = 2.0
     penalty: float = 2.0
-    learning_rate: float = 1.0
+    learning_rate: float = 0.25
     ascent: Literal["adam", "sign"] = "adam"
     start: float | None = 1.0
     ceiling: float = 1e4
@@ -206,27 +206,33 @@ class PCAA(Attack):
         """Algorithm 1 for one zeta. Cost: steps samples forward and backward passes a row."""
         candidates, layout = problem.candidates, problem.candidates.layout
         limit = zeta * (problem.budget if self.zeta_unit == "budget" else layout.features)
-        log_pi = self._initial(candidates).requires_grad_()  # line 1
-        optimiser = torch.optim.Adam([log_pi], lr=self.learning_rate, maximize=True)
+        initial = self._initial(candidates)  # line 1
+        # Adam's steps have one size for all; measured in the log-odds of the start, they cross it in as many steps
+        # whether a row has a hundred options or twenty thousand.
+        unit = 1.0 if self.ascent == "sign" else -initial.amin(1, keepdim=True).clamp(max=-1.0)
+        scaled = (initial / unit).requires_grad_()
+        optimiser = torch.optim.Adam([scaled], lr=self.learning_rate, maximize=True)
         at_once = max(1, problem.soft_rows_at_once // len(problem))
         for _ in range(self.steps):  # line 2
             optimiser.zero_grad()
             for done in range(0, self.samples, at_once):  # line 3: Eq. 5, in micro-batches of samples
                 noise = random.gumbel(min(at_once, self.samples - done), layout.options)
-                soft = Distribution(candidates, log_pi).soft_samples(noise, self.tau)
+                soft = Distribution(candidates, scaled * unit).soft_samples(noise, self.tau)
                 (problem.soft_loss(soft).sum() / self.samples).backward()
-            excess = (Distribution(candidates, log_pi).cross_entropy - limit).relu()
+            excess = (Distribution(candidates, scaled * unit).cross_entropy - limit).relu()
             (-self.penalty * excess).sum().backward()
             with torch.no_grad():
                 if self.ascent == "adam":  # line 4
                     optimiser.step()
-                    log_pi.clamp_(max=self._log_ceiling)  # line 5, with the printed max read as min
+                    scaled.copy_(
+                        torch.minimum(scaled, self._log_ceiling / torch.as_tensor(unit))
+                    )  # line 5, printed as max
                 else:
                     # The paper's pi itself: d/dpi has the sign of d/dlog pi, the step is taken on pi.
-                    assert log_pi.grad is not None
-                    pi = log_pi.exp() + self.learning_rate * log_pi.grad.sign()
-                    log_pi.copy_(pi.clamp(1e-3, self.ceiling).log())
-        return Distribution(candidates, log_pi.detach())
+                    assert scaled.grad is not None
+                    pi = scaled.exp() + self.learning_rate * scaled.grad.sign()
+                    scaled.copy_(pi.clamp(1e-3, self.ceiling).log())
+        return Distribution(candidates, scaled.detach() * unit)
 
     @property
     def _log_ceiling(self) -> float:
