@@ -1,25 +1,18 @@
 """The example for a user's own texts runs, on its generated reviews and on a file."""
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import torch
 
+from test_examples import load_example
 from texts import small_reviews
-
-PATH = Path(__file__).parents[1] / "examples" / "own_text.py"
 
 
 @pytest.fixture(scope="module")
 def example() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("own_text", PATH)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_example("own_text")
 
 
 def test_generated_reviews(example: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,7 +31,3 @@ def test_own_file(example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFix
     path.write_text("\n".join(["text,label", *lines]))
     example.main([str(path)])
     assert " of 15 right" in capsys.readouterr().out
-
-
-def test_it_is_short() -> None:
-    assert len(PATH.read_text().splitlines()) < 60

@@ -9,7 +9,7 @@ import pytest
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
-def example(name: str) -> ModuleType:
+def load_example(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
@@ -21,17 +21,18 @@ def example(name: str) -> ModuleType:
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
 def test_an_example_is_short_and_tested(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 60
-    assert f'example("{path.stem}")' in Path(__file__).read_text(), "add a test that runs it"
+    tests = "".join(file.read_text() for file in Path(__file__).parent.glob("test_example*.py"))
+    assert f'load_example("{path.stem}")' in tests, "add a test that runs it"
 
 
 def test_own_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    accuracy = example("own_table").main(tmp_path, epochs=6)
+    accuracy = load_example("own_table").main(tmp_path, epochs=6)
     assert accuracy > 0.75, "better than the commonest class (70 %)"
     assert "1728 rows, classes {'acc': 384, 'good': 69, 'unacc': 1210, 'vgood': 65}" in capsys.readouterr().out
     assert (tmp_path / "schema.toml").read_text().count("immutable = true") == 1
 
 
 def test_own_model(capsys: pytest.CaptureFixture[str]) -> None:
-    success = example("own_model").main(epochs=1, rows=8)
+    success = load_example("own_model").main(epochs=1, rows=8)
     assert success > 0.3
     assert "two changed bases break" in capsys.readouterr().out

@@ -69,7 +69,7 @@ def test_verify_sees_a_row_outside_the_space(written) -> None:
     path, victim, _ = written
 
     def forbid(lines) -> None:
-        broken_row(lines)[9 + 5 + 2] = "c4"
+        broken_row(lines)[10 + 5 + 2] = "c4"
 
     rewrite(path, forbid)
     problems = verify(path, victim).problems
@@ -81,8 +81,8 @@ def test_verify_sees_too_many_changes_and_a_wrong_count(written) -> None:
 
     def change_all(lines) -> None:
         row = broken_row(lines)
-        clean = row[9:14]
-        row[14:19] = ["c1" if word == "c0" else "c0" for word in clean]
+        clean = row[10:15]
+        row[15:20] = ["c1" if word == "c0" else "c0" for word in clean]
 
     rewrite(path, change_all)
     assert any("more than 2 changes" in p for p in verify(path, victim).problems)
@@ -93,7 +93,7 @@ def test_verify_sees_a_claim_that_is_not_true(written) -> None:
 
     def claim_clean(lines) -> None:
         row = broken_row(lines)
-        row[14:19], row[5] = row[9:14], "0"
+        row[15:20], row[5] = row[10:15], "0"
 
     rewrite(path, claim_clean)
     assert any("classified correctly" in p for p in verify(path, victim).problems)

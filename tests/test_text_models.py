@@ -71,4 +71,4 @@ def test_bad_vectors_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="UTF-8"):
         use_vectors(model, schema(4), path)
     with pytest.raises(InputError, match="one table of word vectors"):
-        use_vectors(build("cnn", Schema.sequence(4, "ab", ("x", "y"))), Schema.sequence(4, "ab", ("x", "y")), path)
+        use_vectors(build("mlp", Schema.sequence(4, "ab", ("x", "y"))), Schema.sequence(4, "ab", ("x", "y")), path)

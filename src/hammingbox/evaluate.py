@@ -60,6 +60,8 @@ class Rows:
     margin: RowFloat
     forward: RowInt
     backward: RowInt
+    stage: RowInt
+    """Which stage of an ensemble the row fell to or went through last; 0 for an attack of one stage."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -191,6 +193,7 @@ def _evaluate_batch(
         margin=(Untargeted(y) if targets is None else Targeted(targets)).margin(logits),
         forward=zeros.clone(),
         backward=zeros.clone(),
+        stage=zeros.clone(),
     )
     if len(chosen):
         goals = None if targets is None else targets[chosen]
@@ -206,7 +209,7 @@ def _put(rows: Rows, chosen: Shaped[Tensor, "some"], found: AttackResult) -> Non
         found.distance,
         found.margin,
     )
-    rows.forward[chosen], rows.backward[chosen] = found.forward, found.backward
+    rows.forward[chosen], rows.backward[chosen], rows.stage[chosen] = found.forward, found.backward, found.stage
 
 
 def _predict(victim: Victim, x: Ids) -> Logits:

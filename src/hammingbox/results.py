@@ -25,7 +25,7 @@ from hammingbox.space import Space, hamming, space_from_json
 from hammingbox.types import Ids
 
 FORMAT = 1
-_COLUMNS = ("row", "label", "target", "correct", "success", "distance", "margin", "forward", "backward")
+_COLUMNS = ("row", "label", "target", "correct", "success", "distance", "margin", "forward", "backward", "stage")
 _TIE = 1e-4
 """Logits of one row differ by this much at most between batch sizes; a margin within it of 0 is a tie."""
 
@@ -82,6 +82,7 @@ def _rows_to_csv(evaluation: Evaluation) -> bytes:
     columns = (
         rows.numbers.tolist(), rows.labels.tolist(), targets, rows.correct.int().tolist(), rows.success.int().tolist(),
         rows.distance.tolist(), rows.margin.tolist(), rows.forward.tolist(), rows.backward.tolist(),
+        rows.stage.tolist(),
     )  # fmt: skip
     clean, adversarial = rows.clean.tolist(), rows.adversarial.tolist()
     for *values, before, after in zip(*columns, clean, adversarial, strict=True):

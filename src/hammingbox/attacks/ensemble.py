@@ -6,6 +6,7 @@ from hammingbox.attacks.base import Incumbent, Search
 from hammingbox.attacks.evolution import Evolution
 from hammingbox.attacks.exhaustive import Exhaustive
 from hammingbox.attacks.local import Local
+from hammingbox.attacks.pcaa import PCAA
 from hammingbox.attacks.swap import Swap
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
@@ -18,7 +19,8 @@ class Auto(Search):
     """Runs attacks, the cheapest first, each on the rows still standing (as AutoAttack does, Croce and Hein 2020).
 
     With gradients: at budget 1 all single changes in the order of their first-order gain, so that it is exact there;
-    above, a short and a long swap search, then evolution, which is blind to misleading gradients. For a black box, or
+    above, a short swap search, half of PCAA's sweep, whose averaged gradients see past a misleading one, a long swap
+    search, then evolution, which needs no gradient. For a black box, or
     under a query limit: a short local search, evolution, and at budget 1 all single changes, if the queries suffice.
 
     `AttackResult.stage` says which stage broke a row (numbered from 1, see `stages`), `forward` and `backward` at what
@@ -41,6 +43,7 @@ class Auto(Search):
                 return (Exhaustive(objective=self.objective, verdict=True, max_passes=_NO_LIMIT),)
             return (
                 Swap(objective=self.objective),
+                PCAA(objective=self.objective, zetas=PCAA.zetas[:2]),
                 Swap(objective=self.objective, steps=60, patience=4, fresh=True),
                 Evolution(objective=self.objective, generations=9),
             )

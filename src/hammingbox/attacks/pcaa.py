@@ -7,13 +7,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from hammingbox.attacks.base import Attack, Incumbent
+from hammingbox.attacks.base import Incumbent, Search
 from hammingbox.models.frozen import frozen_eval
 from hammingbox.models.victim import Victim
 from hammingbox.problem import Problem, Untargeted, all_points
 from hammingbox.seeding import RowRandom
 from hammingbox.space import Candidates, ThreatModel
-from hammingbox.types import Ids, Labels, ManySlots, OptionFloat, RowFloat, SampleFloat, Slots
+from hammingbox.types import Ids, Labels, ManySlots, OptionFloat, RowFloat, SampleFloat
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class Distribution:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PCAA(Attack):
+class PCAA(Search):
     """Optimises one categorical distribution a feature by Gumbel-softmax gradients, then draws rows from it.
 
     Maximises E_{x'~pi} L(f(x'), y) - penalty [sum_i CE(x_i, pi_i) - zeta]+ (Eq. 3) for each zeta of a sweep, makes
@@ -156,9 +156,8 @@ class PCAA(Attack):
         }
         return cls(**(settings | changes))
 
-    def run(self, problem: Problem, random: RowRandom) -> Slots:
+    def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Sweeps zeta; any verified success counts."""
-        best = Incumbent(problem)
         everyone = torch.arange(len(problem), device=best.slots.device)
         for zeta in self.zetas:
             rows = best.standing() if self.leave else everyone
@@ -173,7 +172,6 @@ class PCAA(Attack):
             owner, slots = owner[within], slots[within]
             if len(owner):
                 best.offer(rows[owner], slots, *part.score(owner, slots))
-        return best.slots
 
     def distribution(
         self,
