@@ -36,7 +36,7 @@ class Exhaustive(Search):
     """
 
     verdict: bool = False
-    max_passes: int = 100_000
+    max_passes: int = 20_000
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Enumerates distance 1, then 2, up to the budget."""

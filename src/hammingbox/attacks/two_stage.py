@@ -42,7 +42,7 @@ class TwoStage(Attack):
 
     guide: Literal["loss", "gradient"]
     search: Literal["brute", "greedy"]
-    max_passes: int = 100_000
+    max_passes: int = 20_000
 
     @property
     def needs_gradient(self) -> bool:  # type: ignore[override]
