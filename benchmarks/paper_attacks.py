@@ -117,9 +117,7 @@ def timed(work: Callable[[], object]) -> float:
 
 def batching() -> None:
     few = rows.take(slice(0, 10))
-    say(
-        f"\nBatched against one row at a time, and against one row and one candidate at a time; {len(few)} rows, budget 3"
-    )
+    say(f"\nBatched against one row at a time, and against one pass at a time; {len(few)} rows, budget 3")
     for name, least in (("pcaa", 10), ("ga", 5)):
         attack, threat = ATTACKS[name](), ThreatModel(allowed, 3)
         together = timed(partial(evaluate, victim_model, few, threat, attack))
