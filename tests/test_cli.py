@@ -126,6 +126,42 @@ def test_mistakes_are_one_sentence_and_exit_code_2(
     assert sentence in capsys.readouterr().err
 
 
+def test_an_own_file_from_inspection_to_verification(tmp_path: Path) -> None:
+    table = tmp_path / "own.csv"
+    lines = ["colour,size,shop,fraud"]
+    lines += [f"{'rgb'[i % 3]},{i % 7},shop{i % 11},{'yes' if i % 3 == 0 and i % 7 < 3 else 'no'}" for i in range(600)]
+    table.write_text("\n".join(lines) + "\n")
+    schema = tmp_path / "schema.toml"
+    shown = run("data", "inspect", table, "--label", "fraud", "--out", schema)
+    assert "shop" in shown
+    assert "600 rows" in shown
+    before, shop = schema.read_text().split('name = "shop"')
+    schema.write_text(before + 'name = "shop"' + shop.replace("immutable = false", "immutable = true"))
+    own = ("--schema", schema)
+    facts = json.loads(run("train", table, *own, "--epochs", 4, "--out", tmp_path / "model", "--json"))
+    assert facts["model"] == "mlp"
+    out = run(
+        "compare", table, *own, "--victim", tmp_path / "model", "--rows", 30, "--budgets", "1-2", "--oracle",
+        "--attacks", "ga,pcaa", "--out", tmp_path, "--json",
+    )  # fmt: skip
+    cells = json.loads(out)
+    assert {cell["attack"] for cell in cells} == {"ga", "pcaa", "oracle"}
+    assert all(0 <= cell["optimality_gap"] <= 1 for cell in cells)
+    assert all(cell["optimality_gap"] == 0 for cell in cells if cell["budget"] == 1 and cell["attack"] != "pcaa")
+    rows = (tmp_path / "oracle-budget2-seed0.csv").read_text().splitlines()
+    names = rows[0].split(",")
+    clean, written = names.index("clean shop"), names.index("adversarial shop")
+    assert all(line.split(",")[clean] == line.split(",")[written] for line in rows[1:]), "shop is immutable"
+    assert "verified" in run("verify", tmp_path / "oracle-budget2-seed0.json")
+
+
+def test_diagnose_and_synonyms(victim: Path) -> None:
+    found = json.loads(run("diagnose", "splice", "--victim", victim, "--rows", 10, "--budgets", "1", "--json"))
+    assert all({"check", "severity", "seen", "means", "remedy"} <= finding.keys() for finding in found["findings"])
+    assert "may become" in run("synonyms", "looks")
+    assert json.loads(run("synonyms", "not", "--json"))["kept"] == "a negation"
+
+
 def test_a_mistake_in_a_process_of_its_own() -> None:
     done = subprocess.run([PROGRAM, "data", "show", "nope"], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2

@@ -165,14 +165,16 @@ def run(job: Job) -> Comparison:
 
 def show(comparison: Comparison, *, gaps: bool = False) -> None:
     """Prints the table of success and time, the gaps to the oracle when asked, and what is doubtful."""
-    out.print(_table(comparison, "success in %, seconds a row", _success))
+    out.print(f"[bold]{comparison.data}, {comparison.victim}[/]: success in %, and seconds a row")
+    out.print(_table(comparison, _success))
     if gaps:
-        out.print(_table(comparison, "optimality gap: points of success the oracle has and the attack has not", _gap))
+        out.print("[bold]optimality gap[/]: points of success that the oracle has and the attack has not")
+        out.print(_table(comparison, _gap))
     show_findings(comparison.findings)
 
 
-def _table(comparison: Comparison, title: str, cell: Callable[[Comparison, str, int], str]) -> Table:
-    table = Table(title=f"{comparison.data}, {comparison.victim}: {title}", box=SIMPLE_HEAD, padding=(0, 1))
+def _table(comparison: Comparison, cell: Callable[[Comparison, str, int], str]) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1))
     table.add_column("budget", no_wrap=True)
     for budget in comparison.budgets:
         table.add_column(str(budget), justify="right", no_wrap=True)

@@ -97,7 +97,7 @@ def inspect(
     for column in found.columns:
         table.add_row(
             column.name, column.kind, str(column.cardinality), str(column.missing), str(column.rare),
-            str(column.most_common), column.note,
+            "{} ({})".format(*column.most_common) if column.most_common else "", column.note,
         )  # fmt: skip
     out.print(table)
     if out_file is not None:
