@@ -144,18 +144,18 @@ def memory() -> None:
 
 def honesty() -> None:
     say("\nEvery adversarial row re-checked from disk; the same rows for batch sizes 1, 7 and 256")
-    few = rows.take(slice(0, 40))
+    few = rows.take(slice(0, 12))
     checked = rejected = files = 0
     with TemporaryDirectory() as folder:
         for name, budget, seed in product([n for n in ATTACKS if n != "pcaa_paper"], BUDGETS, (0, 1, 2)):
-            if name == "exhaustive" and budget > 1:
+            if name in ("exhaustive", "oracle") and budget > 1:
                 continue
             path = write_results(run(ATTACKS[name](), budget, few, seed=seed), Path(folder) / f"{name}{budget}{seed}")
             found = verify(path, victim_model, data=splits().test)
             checked, rejected, files = checked + found.claimed, rejected + len(found.problems), files + 1
     verdict("rows rejected", rejected == 0, f"{rejected} of {checked:,} adversarial rows in {files} files")
     different, compared = 0, 0
-    few = rows.take(slice(0, 30))
+    few = rows.take(slice(0, 20))
     for name, budget in product(("pcaa", "ga", "gsa", "hotflip_beam", "genetic", "random"), (1, 2, 3)):
         one, seven, many = (run(ATTACKS[name](), budget, few, batch_size=size).rows.adversarial for size in (1, 7, 256))
         different += int(((one != many) | (seven != many)).any(1).sum())

@@ -174,7 +174,7 @@ def show(comparison: Comparison, *, gaps: bool = False) -> None:
 
 
 def _table(comparison: Comparison, cell: Callable[[Comparison, str, int], str]) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1))
+    table = Table(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, show_edge=False)  # 80 columns are enough
     table.add_column("budget", no_wrap=True)
     for budget in comparison.budgets:
         table.add_column(str(budget), justify="right", no_wrap=True)
@@ -190,7 +190,7 @@ def _success(comparison: Comparison, attack: str, budget: int) -> str:
         return "-"
     rate, seconds = cell.summary["success_rate"], cell.summary["seconds"] / max(cell.summary["correct"], 1)
     shown = f"{100 * rate:.1f}"
-    return f"{f'[bold]{shown}[/]' if rate == comparison.best(budget) else shown} [dim]{seconds:6.3f}[/]"
+    return f"{f'[bold]{shown}[/]' if rate == comparison.best(budget) else shown} [dim]{seconds:5.3f}[/]"
 
 
 def _gap(comparison: Comparison, attack: str, budget: int) -> str:
