@@ -2,10 +2,10 @@
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -44,6 +44,9 @@ Protect = Annotated[list[str] | None, typer.Option(help="A word of a text that m
 Neighbours = Annotated[
     Path | None, typer.Option(help="JSON of words and their neighbours, in place of WordNet's synonyms.")
 ]
+
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -116,13 +119,18 @@ class Opened:
 
 
 def attack_from(name: str, settings: Sequence[str]) -> Attack:
-    """An attack of the table with settings from the command line.
+    """An attack of the table with settings from the command line."""
+    return made_from("attack", ATTACKS, name, settings)
+
+
+def made_from(kind: str, table: Mapping[str, Callable[..., Made]], name: str, settings: Sequence[str]) -> Made:
+    """An entry of a table of dataclasses with settings from the command line.
 
     Raises:
-        InputError: unknown attack or setting, or a value that does not fit.
+        InputError: unknown name or setting, or a value that does not fit.
     """
-    if name not in ATTACKS:
-        raise unknown_name("attack", name, ATTACKS)
+    if name not in table:
+        raise unknown_name(kind, name, table)
     changes: dict[str, Any] = {}
     for item in settings:
         key, separator, value = item.partition("=")
@@ -132,7 +140,7 @@ def attack_from(name: str, settings: Sequence[str]) -> Attack:
             changes[key] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
             changes[key] = value
-    default = ATTACKS[name]()
+    default: Any = table[name]()
     known = default.__dataclass_fields__
     for key, value in changes.items():
         if key not in known:
@@ -140,7 +148,7 @@ def attack_from(name: str, settings: Sequence[str]) -> Attack:
         now = getattr(default, key)
         if now is not None and value is not None and type(now) is not type(value) and not _widens(now, value):
             raise InputError(f"expected {key} of {name} as {type(now).__name__} (now {now!r}), got {value!r}.")
-    return ATTACKS[name](**changes)
+    return table[name](**changes)
 
 
 def _widens(now: object, value: object) -> bool:
