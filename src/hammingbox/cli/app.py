@@ -7,7 +7,7 @@ import torch
 import typer
 
 import hammingbox
-from hammingbox.cli import attack, compare, data, defend, demo, findings, results, synonyms, train, verify
+from hammingbox.cli import attack, compare, data, defend, demo, findings, reproduce, results, synonyms, train, verify
 from hammingbox.cli.console import fail, out
 from hammingbox.errors import HammingboxError
 
@@ -25,6 +25,7 @@ app.command("defend")(defend.defend)
 app.command("attack")(attack.attack)
 app.command("compare")(compare.compare)
 app.command("verify")(verify.verify_file)
+app.command("reproduce")(reproduce.reproduce)
 app.command("diagnose")(findings.diagnose)
 app.command("synonyms")(synonyms.synonyms)
 app.command("demo")(demo.demo)
