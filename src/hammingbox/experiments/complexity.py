@@ -68,7 +68,7 @@ class Complexity(Experiment):
     def plan(self, workspace: Workspace, size: Size) -> list[Work]:  # noqa: ARG002
         """The sum of the formulas."""
         points = [point for axis in AXES.values() for point in axis]
-        passes = size.rows * sum(method.count(point) for method in METHODS for point in points)
+        passes = float(size.rows) * sum(method.count(point) for method in METHODS for point in points)
         return [
             Work("random tables of 8 to 32 features", size.rows * len(METHODS) * len(points), passes, 3e-5 * passes)
         ]

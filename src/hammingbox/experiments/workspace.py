@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from hammingbox.attacks import ATTACKS
 from hammingbox.data.schema import Dataset
@@ -22,6 +22,7 @@ from hammingbox.train import TrainConfig
 OnRows = Callable[[int, int], None]
 
 
+@runtime_checkable
 class Train(Protocol):
     """Trains a victim and writes its checkpoint, resuming what a killed run left."""
 
