@@ -147,6 +147,7 @@ def _growth(axis: str, points: tuple[Point, ...], passes: list[float]) -> str:
     y = [log(value) for value in passes]
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
     slope = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum((a - mean_x) ** 2 for a in x)
+    slope = round(slope, 9) + 0.0  # no "-0.00"
     return f"{torch.tensor(slope).exp().item():.2f}^ε" if axis == "ε" else f"{axis}^{slope:.2f}"
 
 
