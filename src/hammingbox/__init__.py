@@ -25,6 +25,7 @@ from hammingbox.models.victim import BlackBox, OneHot, Victim, wrap
 from hammingbox.problem import Problem, Targeted, Untargeted
 from hammingbox.results import read_results, verify, write_results
 from hammingbox.space import Candidates, FullSpace, MaskedSpace, Space, ThreatModel, hamming
+from hammingbox.store import Store, evaluate_into
 from hammingbox.train import TrainConfig, accuracy, fit
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "Schema",
     "Space",
     "Splits",
+    "Store",
     "Targeted",
     "ThreatModel",
     "TooExpensiveError",
@@ -68,6 +70,7 @@ __all__ = [
     "build",
     "correctly_classified",
     "evaluate",
+    "evaluate_into",
     "fit",
     "frozen_eval",
     "hamming",

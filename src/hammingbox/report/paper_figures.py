@@ -69,7 +69,10 @@ def concentration_figure(rows: Sequence[Sequence[Panel]]) -> Figure:
         for i, panels in enumerate(rows):
             for j, panel in enumerate(panels):
                 axes = figure.add_subplot(len(rows), columns, i * columns + j + 1)
-                axes.vlines(range(len(panel.pi)), 0, panel.pi, color=_BLUE, linewidth=1.0)
+                # A thousand invisible lines would make a file of megabytes.
+                seen = [(place, pi) for place, pi in enumerate(panel.pi) if pi > 1e-3 * max(panel.pi)]
+                axes.vlines([place for place, _ in seen], 0, [pi for _, pi in seen], color=_BLUE, linewidth=1.0)
+                axes.set_xlim(-0.02 * len(panel.pi), 1.02 * len(panel.pi))
                 axes.plot(panel.original, panel.pi[panel.original], "o", color=_GREEN, markersize=4)
                 if panel.likeliest != panel.original:
                     axes.plot(panel.likeliest, panel.pi[panel.likeliest], "D", color=_YELLOW, markersize=4)
@@ -86,16 +89,19 @@ def growth_figure(lines: Sequence[tuple[str, str, Sequence[float], Sequence[floa
     """Measured passes a row against n, d and epsilon: (axis, attack, values, passes)."""
     with matplotlib.rc_context(_STYLE):
         axes_names = list(dict.fromkeys(axis for axis, *_ in lines))
-        figure = Figure(figsize=(2.6 * len(axes_names), 2.6), layout="constrained")
+        figure = Figure(figsize=(2.4 * len(axes_names) + 0.8, 2.4), layout="constrained")
         for i, name in enumerate(axes_names):
             axes = figure.add_subplot(1, len(axes_names), i + 1)
-            for marker, (axis, attack, values, passes) in zip("osD^v" * len(lines), lines, strict=False):
-                if axis == name:
-                    axes.plot(values, passes, marker=marker, markersize=4, label=attack)
+            here = [line for line in lines if line[0] == name]
+            for marker, (_, attack, values, passes) in zip("osD^v", here, strict=False):
+                axes.plot(values, passes, marker=marker, markersize=4, label=attack)
             axes.set(xlabel=name, yscale="log", xscale="linear" if name == "ε" else "log")
+            axes.set_xticks(here[0][2], [f"{value:g}" for value in here[0][2]])
+            axes.set_xticks([], minor=True)
             if i == 0:
                 axes.set_ylabel("victim passes a row")
-                axes.legend(frameon=False, fontsize=7)
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside right center", frameon=False)
     return figure
 
 
