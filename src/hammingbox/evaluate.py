@@ -1,6 +1,6 @@
 """Rates, defined once: every row is attacked, recounted and reported with its denominator and its cost."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from time import perf_counter
@@ -66,6 +66,46 @@ class Rows:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def take(self, rows: Shaped[Tensor, "some"]) -> "Rows":
+        """Some rows, in the given order."""
+        return Rows(*(getattr(self, name)[rows] for name in Rows.__dataclass_fields__))
+
+    @staticmethod
+    def join(parts: "Sequence[Rows]") -> "Rows":
+        """The rows of several batches."""
+        return Rows(*(torch.cat([getattr(part, name) for part in parts]) for name in Rows.__dataclass_fields__))
+
+    @property
+    def accuracy(self) -> Rate:
+        """Rows the victim got right before, over all rows."""
+        return Rate(int(self.correct.sum()), len(self))
+
+    @property
+    def success_rate(self) -> Rate:
+        """Rows that fell, over rows that were right before."""
+        return Rate(int(self.success.sum()), self.accuracy.hits)
+
+    @property
+    def robust_error(self) -> Rate:
+        """Rows that are wrong with or without the attack, over all rows."""
+        return Rate(int((~self.correct | self.success).sum()), len(self))
+
+    def summary(self) -> dict[str, Any]:
+        """Rates with their intervals, mean distance of successes, and passes."""
+        fallen = self.distance[self.success].double()
+        return {
+            "rows": len(self),
+            "correct": self.accuracy.hits,
+            "success": self.success_rate.hits,
+            "success_rate": self.success_rate.value,
+            "success_interval": list(self.success_rate.interval),
+            "robust_error": self.robust_error.value,
+            "robust_error_interval": list(self.robust_error.interval),
+            "mean_distance": fallen.mean().item() if len(fallen) else 0.0,
+            "forward": int(self.forward.sum()),
+            "backward": int(self.backward.sum()),
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
@@ -83,36 +123,26 @@ class Evaluation:
     @property
     def accuracy(self) -> Rate:
         """Rows the victim got right before, over all rows."""
-        return Rate(int(self.rows.correct.sum()), len(self.rows))
+        return self.rows.accuracy
 
     @property
     def success_rate(self) -> Rate:
         """Rows that fell, over rows that were right before."""
-        return Rate(int(self.rows.success.sum()), self.accuracy.hits)
+        return self.rows.success_rate
 
     @property
     def robust_error(self) -> Rate:
         """Rows that are wrong with or without the attack, over all rows."""
-        return Rate(int((~self.rows.correct | self.rows.success).sum()), len(self.rows))
+        return self.rows.robust_error
 
     def summary(self) -> dict[str, Any]:
         """One flat JSON object: rates with their intervals, mean distance of successes, passes and seconds."""
-        fallen = self.rows.distance[self.rows.success].double()
         return {
             "attack": repr(self.attack),
             "data": self.data.name,
             "budget": self.threat.budget,
             "seed": self.seed,
-            "rows": len(self.rows),
-            "correct": self.accuracy.hits,
-            "success": self.success_rate.hits,
-            "success_rate": self.success_rate.value,
-            "success_interval": list(self.success_rate.interval),
-            "robust_error": self.robust_error.value,
-            "robust_error_interval": list(self.robust_error.interval),
-            "mean_distance": fallen.mean().item() if len(fallen) else 0.0,
-            "forward": int(self.rows.forward.sum()),
-            "backward": int(self.rows.backward.sum()),
+            **self.rows.summary(),
             "seconds": self.seconds,
         }
 
@@ -146,6 +176,25 @@ def evaluate(
         InputError: no rows, or labels and targets that do not fit.
         VictimError: the victim does not return finite logits.
     """
+    check_evaluation(data, threat, batch_size)
+    begin = perf_counter()
+    parts = []
+    for rows in torch.arange(len(data)).split(batch_size):
+        part = evaluate_batch(
+            victim, data.take(rows), threat, attack, seed, None if targets is None else targets[rows], memory
+        )
+        parts.append(part)
+        on_rows(len(part), int(part.success.sum()))
+    seconds = perf_counter() - begin
+    return Evaluation(data, threat, attack, seed, Rows.join(parts), seconds, weights_digest(victim), targets)
+
+
+def check_evaluation(data: Dataset, threat: ThreatModel, batch_size: int) -> None:
+    """Checks what every evaluation needs.
+
+    Raises:
+        InputError: no rows, data and threat of two schemas, or a batch size below 1.
+    """
     if len(data) == 0:
         raise InputError("expected rows to evaluate, got an empty data set.")
     if data.schema.digest != threat.space.schema.digest:
@@ -154,19 +203,9 @@ def evaluate(
         )
     if batch_size < 1:
         raise InputError(f"expected a batch size of at least 1, got {batch_size}.")
-    begin = perf_counter()
-    parts = []
-    for rows in torch.arange(len(data)).split(batch_size):
-        part = _evaluate_batch(
-            victim, data.take(rows), threat, attack, seed, None if targets is None else targets[rows], memory
-        )
-        parts.append(part)
-        on_rows(len(part), int(part.success.sum()))
-    joined = Rows(*(torch.cat([getattr(p, name) for p in parts]) for name in Rows.__dataclass_fields__))
-    return Evaluation(data, threat, attack, seed, joined, perf_counter() - begin, weights_digest(victim), targets)
 
 
-def _evaluate_batch(
+def evaluate_batch(
     victim: Victim,
     data: Dataset,
     threat: ThreatModel,
@@ -175,6 +214,7 @@ def _evaluate_batch(
     targets: Labels | None,
     memory: int,
 ) -> Rows:
+    """Attacks the rows of one batch that the victim gets right; see `evaluate`."""
     x, y = data.batch(slice(None))
     logits = _predict(victim, x)
     correct = Untargeted(y).margin(logits) <= 0

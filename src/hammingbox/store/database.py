@@ -1,0 +1,152 @@
+"""The SQLite file: opened with care, written in whole transactions, its errors in words a person can act on."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hammingbox.errors import FileError
+
+FORMAT = 1
+APPLICATION = 0x68616D62
+"""`hamb`: tells a store from any other SQLite file."""
+
+_TABLES = """
+CREATE TABLE documents (digest TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY,
+    data TEXT NOT NULL, split TEXT NOT NULL, schema_sha256 TEXT NOT NULL REFERENCES documents,
+    space_sha256 TEXT NOT NULL REFERENCES documents,
+    victim_sha256 TEXT NOT NULL, defence TEXT NOT NULL,
+    attack TEXT NOT NULL, budget INTEGER NOT NULL, seed INTEGER NOT NULL, target INTEGER NOT NULL,
+    name TEXT NOT NULL, victim TEXT NOT NULL, model TEXT NOT NULL, created TEXT NOT NULL, refused TEXT,
+    UNIQUE (data, split, schema_sha256, space_sha256, victim_sha256, defence, attack, budget, seed, target)
+);
+CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs,
+    started TEXT NOT NULL, updated TEXT NOT NULL, rows INTEGER NOT NULL, seconds REAL NOT NULL,
+    environment TEXT NOT NULL REFERENCES documents
+);
+CREATE TABLE rows (
+    run INTEGER NOT NULL REFERENCES runs, number INTEGER NOT NULL,
+    label INTEGER NOT NULL, correct INTEGER NOT NULL, success INTEGER NOT NULL, distance INTEGER NOT NULL,
+    margin REAL NOT NULL, forward INTEGER NOT NULL, backward INTEGER NOT NULL, stage INTEGER NOT NULL,
+    clean BLOB NOT NULL, adversarial BLOB NOT NULL, clean_logits BLOB NOT NULL, logits BLOB NOT NULL,
+    PRIMARY KEY (run, number)
+) WITHOUT ROWID;
+"""
+
+
+class Database:
+    """A connection to a store's file. Every write is one transaction: it happens as a whole or not at all."""
+
+    def __init__(self, path: Path, *, create: bool, wait: float) -> None:
+        self.path = path
+        if not create and not path.is_file():
+            raise FileError(
+                f"expected a store of results at {path}, got no such file. Make one with `hammingbox compare --out`."
+            )
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(
+                f"expected to write {path}, got: {error.strerror or error}. Choose another place."
+            ) from error
+        with self._plain_errors():
+            self.connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
+            try:
+                self._prepare()
+            except BaseException:
+                self.connection.close()
+                raise
+
+    def _prepare(self) -> None:
+        first = self.connection.execute("PRAGMA schema_version").fetchone()[0] == 0
+        if first:
+            self._check_empty()
+            with self.write():
+                # Another program may have made the tables since.
+                if self.connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+                    for statement in _TABLES.split(";\n"):
+                        self.connection.execute(statement)
+                    self.connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                    self.connection.execute(f"PRAGMA user_version = {FORMAT}")
+        self._check_format()
+        # Writers and readers do not block each other; a killed writer loses only its open transaction.
+        self.connection.execute("PRAGMA journal_mode = WAL")
+        self.connection.execute("PRAGMA synchronous = NORMAL")
+        self.connection.execute("PRAGMA foreign_keys = ON")
+        found = self.connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise sqlite3.DatabaseError(found)
+
+    def _check_empty(self) -> None:
+        """An empty file becomes a store; `schema_version` 0 of anything else means damage."""
+        if self.path.stat().st_size and self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise sqlite3.DatabaseError("no schema")
+
+    def _check_format(self) -> None:
+        application = self.connection.execute("PRAGMA application_id").fetchone()[0]
+        if application != APPLICATION:
+            raise FileError(
+                f"expected a store of hammingbox at {self.path}, got another program's database. Choose another folder."
+            )
+        version = self.connection.execute("PRAGMA user_version").fetchone()[0]
+        if version != FORMAT:
+            raise FileError(
+                f"expected a store of format {FORMAT} at {self.path}, got format {version}, written by a "
+                f"{'newer' if version > FORMAT else 'much older'} hammingbox. Nothing was changed: "
+                "use that version, or another folder."
+            )
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, taken at once so that two writers wait for each other instead of failing midway.
+
+        Raises:
+            FileError: the disk is full, the file damaged or locked; the transaction was rolled back.
+        """
+        with self._plain_errors():
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.connection
+                self.connection.execute("COMMIT")
+            except BaseException:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """The connection, with its errors in words."""
+        with self._plain_errors():
+            yield self.connection
+
+    @contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise FileError(_explain(self.path, error)) from error
+
+    def close(self) -> None:
+        """Closes the file; SQLite then folds its log into it."""
+        self.connection.close()
+
+
+def _explain(path: Path, error: sqlite3.Error) -> str:
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = None if code is None else code & 0xFF
+    if primary == sqlite3.SQLITE_FULL:
+        return (
+            f"expected room to write {path}, got a full disk. All rows recorded so far are kept: "
+            "free some space and give the same command again."
+        )
+    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return f"expected to write {path}, got a lock that another program holds. Wait for it and try again."
+    if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR):
+        return f"expected to open and write {path}, got: {error}. Check the disk and its permissions."
+    return (
+        f"expected a whole store at {path}, got a damaged file or none of SQLite ({error}). Nothing was changed: "
+        "move it away and start anew, or rescue what is readable with `sqlite3 FILE .recover`."
+    )

@@ -1,0 +1,146 @@
+"""Reading a store: runs, the sittings they were made in, and their rows."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import torch
+
+from hammingbox.data.schema import Schema
+from hammingbox.errors import FileError, InputError
+from hammingbox.evaluate import Rows
+from hammingbox.store.blobs import blobs_to_ids, blobs_to_logits
+from hammingbox.store.database import Database
+from hammingbox.store.records import Run, RunKey, Session
+
+KEY = tuple(field.name for field in fields(RunKey))
+NUMBERS = ("number", "label", "correct", "success", "distance", "margin", "forward", "backward", "stage")
+BLOBS = ("clean", "adversarial", "clean_logits", "logits")
+ANY = -1
+"""Target of an untargeted run in the file: SQLite holds two NULLs for different keys."""
+
+
+class Reader:
+    """The reading half of a store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._database.path
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._database.close()
+
+    def __enter__(self) -> "Reader":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def runs(self) -> list[Run]:
+        """Every run, oldest first."""
+        return self._runs("")
+
+    def run(self, number: int) -> Run:
+        """One run.
+
+        Raises:
+            InputError: the store has no such run.
+        """
+        found = self._runs("WHERE runs.id = ?", number)
+        if not found:
+            raise InputError(f"expected the number of a run in {self.path}, got {number}. See `hammingbox results`.")
+        return found[0]
+
+    def _runs(self, condition: str, *values: int) -> list[Run]:
+        with self._database.read() as connection:
+            found = connection.execute(
+                f"SELECT runs.id, {', '.join(KEY)}, name, victim, model, created, refused, "
+                "(SELECT count(*) FROM rows WHERE rows.run = runs.id), "
+                f"(SELECT total(seconds) FROM sessions WHERE sessions.run = runs.id) FROM runs {condition} ORDER BY id",
+                values,
+            ).fetchall()
+        return [Run(number, _key(rest[: len(KEY)]), *rest[len(KEY) :]) for number, *rest in found]
+
+    def sessions(self, run: int) -> list[Session]:
+        """The sittings of a run, oldest first."""
+        with self._database.read() as connection:
+            found = connection.execute(
+                "SELECT started, updated, rows, seconds, environment FROM sessions WHERE run = ? ORDER BY id", (run,)
+            ).fetchall()
+        return [
+            Session(started, updated, rows, seconds, self._document(environment))
+            for started, updated, rows, seconds, environment in found
+        ]
+
+    def schema(self, run: Run) -> Schema:
+        """What the ids of a run mean."""
+        return Schema.from_json(self._document(run.key.schema_sha256))
+
+    def space(self, run: Run) -> dict[str, Any]:
+        """S(x) of a run as JSON, see `space_from_json`."""
+        return dict(self._document(run.key.space_sha256))
+
+    def _document(self, digest: str) -> Any:
+        with self._database.read() as connection:
+            found = connection.execute("SELECT json FROM documents WHERE digest = ?", (digest,)).fetchone()
+        if found is None:
+            raise FileError(f"expected the document {digest[:12]} in {self.path}, got none. The store is damaged.")
+        return json.loads(found[0])
+
+    def done(self, run: int) -> set[int]:
+        """Numbers of the rows that are recorded."""
+        with self._database.read() as connection:
+            return {number for (number,) in connection.execute("SELECT number FROM rows WHERE run = ?", (run,))}
+
+    def rows(self, run: int) -> Rows:
+        """The records of a run, in the order of their numbers.
+
+        Raises:
+            FileError: a record does not fit the run's schema.
+        """
+        schema = self.schema(self.run(run))
+        with self._database.read() as connection:
+            found = connection.execute(
+                f"SELECT {', '.join((*NUMBERS, *BLOBS))} FROM rows WHERE run = ? ORDER BY number", (run,)
+            ).fetchall()
+        columns: list[Any] = (
+            [list(column) for column in zip(*found, strict=True)] if found else [[]] * len((*NUMBERS, *BLOBS))
+        )
+        values = dict(zip((*NUMBERS, *BLOBS), columns, strict=True))
+        try:
+            return Rows(
+                numbers=_whole(values["number"]),
+                labels=_whole(values["label"]),
+                clean=blobs_to_ids(values["clean"], len(schema.features)),
+                adversarial=blobs_to_ids(values["adversarial"], len(schema.features)),
+                clean_logits=blobs_to_logits(values["clean_logits"], len(schema.classes)),
+                logits=blobs_to_logits(values["logits"], len(schema.classes)),
+                correct=_whole(values["correct"]).bool(),
+                success=_whole(values["success"]).bool(),
+                distance=_whole(values["distance"]),
+                margin=torch.tensor(values["margin"], dtype=torch.float32),
+                forward=_whole(values["forward"]),
+                backward=_whole(values["backward"]),
+                stage=_whole(values["stage"]),
+            )
+        except ValueError as error:
+            raise FileError(f"expected rows of the run's schema in {self.path}, got {error}.") from error
+
+
+def _key(values: Sequence[Any]) -> RunKey:
+    key: dict[str, Any] = dict(zip(KEY, values, strict=True))
+    return RunKey(**(key | {"target": None if key["target"] == ANY else key["target"]}))
+
+
+def _whole(values: Iterable[int]) -> torch.Tensor:
+    return torch.tensor(list(values), dtype=torch.int64)

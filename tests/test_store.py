@@ -1,0 +1,274 @@
+"""The run store: nothing lost, nothing done twice, clear words for what cannot go on."""
+
+import multiprocessing
+import sqlite3
+from pathlib import Path
+
+import pytest
+import torch
+
+from hammingbox import (
+    ATTACKS,
+    Checkpoint,
+    Dataset,
+    FileError,
+    FullSpace,
+    InputError,
+    MaskedSpace,
+    ThreatModel,
+    evaluate,
+)
+from hammingbox.errors import TooExpensiveError
+from hammingbox.evaluate import Rows
+from hammingbox.store import FILE, Store, evaluate_into
+from toys import ToyVictim, toy_rows, toy_schema
+
+
+@pytest.fixture
+def case(schema, victim: ToyVictim):
+    x, y = toy_rows(schema, victim, rows=30)
+    y[:4] = (y[:4] + 1) % 3  # four rows are wrong before any attack
+    data = Dataset(schema, x, y, "toy", torch.arange(100, 130))
+    return Checkpoint(victim, "toy", {}, schema), data, ThreatModel(FullSpace(schema), 2)
+
+
+def same(a: Rows, b: Rows) -> None:
+    for name in Rows.__dataclass_fields__:
+        assert torch.equal(getattr(a, name), getattr(b, name)), name
+
+
+def test_a_store_gives_back_what_evaluate_found(case, tmp_path: Path) -> None:
+    checkpoint, data, threat = case
+    plain = evaluate(checkpoint.victim, data, threat, ATTACKS["pcaa"](), batch_size=7, seed=3)
+    with Store.open(tmp_path, create=True) as store:
+        found = evaluate_into(store, checkpoint, data, threat, ATTACKS["pcaa"](), batch_size=7, seed=3, victim="there")
+        same(found.rows, plain.rows)
+        (run,) = store.runs()
+        same(store.rows(run.id), plain.rows)
+    assert (run.rows, run.name, run.victim, run.model) == (30, "pcaa", "there", "toy")
+    assert (run.key.attack, run.key.budget, run.key.seed) == (repr(ATTACKS["pcaa"]()), 2, 3)
+    assert (run.key.defence, run.key.target) == ("standard", None)
+    assert run.key.victim_sha256 == plain.victim_digest
+    with Store.open(tmp_path / FILE) as store:
+        assert store.schema(run) == data.schema
+        assert store.space(run) == {"kind": "full"}
+        (session,) = store.sessions(run.id)
+    assert session.rows == 30
+    assert session.seconds == pytest.approx(run.seconds)
+    assert 0 < run.seconds < 60
+    assert session.environment["torch"] == torch.__version__
+    assert session.environment["threads"] == torch.get_num_threads()
+    assert session.started <= session.updated
+
+
+def test_only_missing_rows_are_attacked(case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint, data, threat = case
+    plain = evaluate(checkpoint.victim, data, threat, ATTACKS["ga"](), batch_size=5)
+    with Store.open(tmp_path, create=True) as store:
+        evaluate_into(store, checkpoint, data.take(slice(0, 10)), threat, ATTACKS["ga"](), batch_size=5)
+        asked, seen = [], []
+        forward = ToyVictim.head
+        monkeypatch.setattr(
+            ToyVictim, "head", lambda self, embedded, ids: (asked.append(len(ids)), forward(self, embedded, ids))[1]
+        )
+        evaluate_into(store, checkpoint, data.take(slice(0, 10)), threat, ATTACKS["ga"](), batch_size=5)
+        assert not asked, "all ten rows were recorded"
+        found = evaluate_into(
+            store, checkpoint, data, threat, ATTACKS["ga"](), batch_size=5, on_rows=lambda done, _: seen.append(done)
+        )
+        assert asked
+        assert sum(seen) == 30
+        same(found.rows, plain.rows)
+        assert [session.rows for session in store.sessions(1)] == [10, 20]
+        assert len(store.runs()) == 1
+
+
+@pytest.mark.parametrize("part", ["budget", "seed", "attack", "space", "victim", "defence", "target", "split"])
+def test_every_part_of_the_key_makes_another_run(case, part: str, tmp_path: Path) -> None:
+    checkpoint, data, threat = case
+    other, space, options = checkpoint, threat, {}
+    attack = ATTACKS["ga"]()
+    if part == "budget":
+        space = ThreatModel(threat.space, 1)
+    elif part == "attack":
+        attack = ATTACKS["gga"]()
+    elif part == "space":
+        space = ThreatModel(MaskedSpace(data.schema, forbidden={"f2": ["c4"]}), 2)
+    elif part == "victim":
+        other = Checkpoint(ToyVictim(data.schema.cardinalities, seed=1), "toy", {}, data.schema)
+    elif part == "defence":
+        other = Checkpoint(checkpoint.victim, "toy", {}, data.schema, {"defence": "PAdvT()"})
+    else:
+        options = {"seed": {"seed": 1}, "target": {"target": 0}, "split": {"split": "train"}}[part]
+    with Store.open(tmp_path, create=True) as store:
+        evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"]())
+        evaluate_into(store, other, data, space, attack, **options)
+        first, second = store.runs()
+        assert first.rows == second.rows == 30
+        assert first.key != second.key
+
+
+def test_a_target_is_kept(case, tmp_path: Path) -> None:
+    checkpoint, data, threat = case
+    plain = evaluate(checkpoint.victim, data, threat, ATTACKS["ga"](), targets=torch.full((30,), 1))
+    with Store.open(tmp_path, create=True) as store:
+        found = evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), target=1)
+        same(found.rows, plain.rows)
+        assert store.runs()[0].key.target == 1
+
+
+def test_rows_that_changed_under_their_numbers_are_refused(case, tmp_path: Path) -> None:
+    checkpoint, data, threat = case
+    with Store.open(tmp_path, create=True) as store:
+        evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"]())
+        other = Dataset(data.schema, data.ids.flip(0), data.labels.flip(0), "toy", data.numbers)
+        with pytest.raises(InputError, match="expected row 100 as the store has it"):
+            evaluate_into(store, checkpoint, other, threat, ATTACKS["ga"]())
+        twice = data.take(torch.tensor([0, 0]))
+        with pytest.raises(InputError, match="distinct numbers"):
+            evaluate_into(store, checkpoint, twice, threat, ATTACKS["ga"]())
+
+
+def test_a_refusal_is_noted_and_taken_back(case, tmp_path: Path) -> None:
+    checkpoint, data, threat = case
+    with Store.open(tmp_path, create=True) as store:
+        with pytest.raises(TooExpensiveError):
+            evaluate_into(store, checkpoint, data, threat, ATTACKS["exhaustive"](max_passes=2))
+        assert "raise max_passes" in (store.runs()[0].refused or "")
+        assert store.runs()[0].rows == 0
+
+
+@pytest.mark.parametrize("categories", [256, 257, 70_000])
+def test_ids_of_every_width_survive(categories: int, tmp_path: Path) -> None:
+    schema = toy_schema((categories, 2))
+    victim = ToyVictim(schema.cardinalities)
+    ids = torch.tensor([[0, 0], [categories - 1, 1]])
+    data = Dataset(schema, ids, victim.eval()(ids).argmax(1))
+    with Store.open(tmp_path, create=True) as store:
+        found = evaluate_into(
+            store, Checkpoint(victim, "toy", {}, schema), data, ThreatModel(FullSpace(schema), 1), ATTACKS["random"]()
+        )
+        assert torch.equal(found.rows.clean, ids)
+        assert torch.equal(store.rows(1).clean, ids)
+
+
+# What cannot go on ---------------------------------------------------------------------------------------------
+
+
+def filled(case, folder: Path) -> Path:
+    checkpoint, data, threat = case
+    with Store.open(folder, create=True) as store:
+        evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"]())
+        return store.path
+
+
+def test_a_newer_store_is_left_alone(case, tmp_path: Path) -> None:
+    path = filled(case, tmp_path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(FileError, match="got format 99, written by a newer hammingbox"):
+        Store.open(tmp_path, create=True)
+    assert path.read_bytes() == before
+
+
+def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE songs (title TEXT)")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(FileError, match="another program's database"):
+        Store.open(tmp_path, create=True)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", ["text", "cut", "overwritten"])
+def test_a_damaged_store_is_named_and_kept(case, damage: str, tmp_path: Path) -> None:
+    path = filled(case, tmp_path)
+    content = path.read_bytes()
+    broken = {
+        "text": b"no database at all, but long enough to be one" * 50,
+        "cut": content[: len(content) // 2],
+        "overwritten": content[:4096] + b"\xa5" * 4096 + content[8192:],
+    }[damage]
+    path.write_bytes(broken)
+    with pytest.raises(FileError, match="damaged") as caught:
+        Store.open(tmp_path, create=True).rows(1)
+    assert ".recover" in str(caught.value)
+    assert path.read_bytes() == broken
+
+
+def test_a_missing_store_and_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="got no such file"):
+        Store.open(tmp_path)
+    assert not (tmp_path / FILE).exists()
+    with pytest.raises(FileError, match="expected to write"):
+        Store.open(Path("/dev/null/x"), create=True)
+    with Store.open(tmp_path, create=True) as store, pytest.raises(InputError, match="number of a run"):
+        store.run(7)
+
+
+def test_a_full_disk_keeps_whole_batches_and_the_run_goes_on(case, schema, tmp_path: Path) -> None:
+    checkpoint, _, threat = case
+    data = Dataset(schema, *toy_rows(schema, checkpoint.victim, rows=120))  # more than a page of the file holds
+    plain = evaluate(checkpoint.victim, data, threat, ATTACKS["ga"](), batch_size=1)
+    with Store.open(tmp_path, create=True) as store:
+        connection = store._database.connection
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+        with pytest.raises(FileError, match=r"full disk\. All rows recorded so far are kept"):
+            evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), batch_size=1)
+        kept = store.rows(1)
+        assert 0 < len(kept) < 120
+        same(kept, plain.rows.take(torch.arange(len(kept))))
+        connection.execute("PRAGMA max_page_count = 1000000")
+        same(evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), batch_size=1).rows, plain.rows)
+
+
+def test_a_store_locked_for_too_long_is_named(case, tmp_path: Path) -> None:
+    filled(case, tmp_path)
+    with Store.open(tmp_path) as one, Store.open(tmp_path, wait=0.05) as two, one._database.write():
+        assert two.runs(), "readers do not wait"
+        with pytest.raises(FileError, match="a lock that another program holds"):
+            two.refuse(1, "late")
+
+
+def work(folder: Path, start: object) -> None:
+    """One of two processes that work on the same run."""
+    torch.set_num_threads(1)
+    schema = toy_schema((3, 2, 5, 3, 4))
+    victim = ToyVictim(schema.cardinalities)
+    x, y = toy_rows(schema, victim, rows=30)
+    start.wait()
+    with Store.open(folder, create=True) as store:
+        evaluate_into(
+            store, Checkpoint(victim, "toy", {}, schema), Dataset(schema, x, y), ThreatModel(FullSpace(schema), 2),
+            ATTACKS["pcaa"](), batch_size=2,
+        )  # fmt: skip
+
+
+def test_two_processes_share_a_run(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    start = context.Barrier(2)
+    workers = [context.Process(target=work, args=(tmp_path, start)) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+    assert [worker.exitcode for worker in workers] == [0, 0]
+    with Store.open(tmp_path) as store:
+        (run,) = store.runs()
+        assert run.rows == 30
+        sessions = store.sessions(run.id)
+        assert sum(session.rows for session in sessions) == 30, "no row was done twice"
+        assert len(sessions) == 2
+        assert all(session.rows for session in sessions), "both had some"
+        schema = store.schema(run)
+        victim = ToyVictim(schema.cardinalities)
+        x, y = toy_rows(schema, victim, rows=30)
+        plain = evaluate(
+            victim, Dataset(schema, x, y), ThreatModel(FullSpace(schema), 2), ATTACKS["pcaa"](), batch_size=2
+        )
+        same(store.rows(run.id), plain.rows)
