@@ -10,7 +10,7 @@ from hammingbox.defences.base import Batch, Defence, Step
 from hammingbox.errors import InputError
 from hammingbox.models.frozen import frozen_eval
 from hammingbox.models.victim import Victim
-from hammingbox.problem import Problem, Untargeted
+from hammingbox.problem import Problem, Untargeted, all_points
 from hammingbox.seeding import RowRandom
 from hammingbox.space import ThreatModel
 from hammingbox.types import ManySlots
@@ -44,21 +44,19 @@ class AdversarialRows(Defence):
 
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """Cross entropy of clean and adversarial rows, weighted by their shares; without a budget that of the batch."""
-        attacked = len(batch) - round(self.clean_share * len(batch)) if threat.budget else 0
-        x, y, weights = batch.x[attacked:], batch.y[attacked:], torch.ones_like(batch.y[attacked:], dtype=torch.float)
-        if attacked:
-            part = batch.take(slice(0, attacked))
-            with frozen_eval(victim):
-                candidates = threat.space.candidates(part.x)
-                problem = Problem.of(victim, candidates, Untargeted(part.y), threat.budget)
-                points = self.adversarial(problem, part, RowRandom.for_rows(part.seed, part.x))
-            owner = torch.arange(attacked, device=part.x.device).repeat_interleave(points.shape[1])
-            x = torch.cat([candidates.select_points(owner, points.flatten(0, 1)), x])
-            y = torch.cat([part.y[owner], y])
-            weights = torch.cat([torch.full_like(owner, 1, dtype=torch.float) / points.shape[1], weights])
-        logits = victim(x)
-        loss = (functional.cross_entropy(logits, y, reduction="none") * weights).sum() / len(batch)
-        if not attacked:
-            return Step(loss)
-        right = (logits.detach().argmax(1) == y)[: len(y) - len(batch) + attacked]
+        attacked = len(batch) - round(self.clean_share * len(batch))
+        if threat.budget == 0 or attacked == 0:
+            return Step(functional.cross_entropy(victim(batch.x), batch.y))
+        part, rest = batch.take(slice(0, attacked)), batch.take(slice(attacked, None))
+        with frozen_eval(victim):
+            candidates = threat.space.candidates(part.x)
+            problem = Problem.of(victim, candidates, Untargeted(part.y), threat.budget)
+            points = self.adversarial(problem, part, RowRandom.for_rows(part.seed, part.x))
+        owner, slots = all_points(points)
+        # One pass for both, so that batch statistics are those of clean and adversarial rows together.
+        logits = victim(torch.cat([candidates.select_points(owner, slots), rest.x]))
+        y = torch.cat([part.y[owner], rest.y])
+        losses = functional.cross_entropy(logits, y, reduction="none")
+        loss = (losses[: len(owner)].sum() / points.shape[1] + losses[len(owner) :].sum()) / len(batch)
+        right = (logits.detach().argmax(1) == y)[: len(owner)]
         return Step(loss, {"adversarial_accuracy": right.float().mean().item()})

@@ -10,7 +10,7 @@ from hammingbox.defences.inner_pcaa import InnerPCAA
 from hammingbox.errors import InputError
 from hammingbox.models.frozen import frozen_eval
 from hammingbox.models.victim import Victim
-from hammingbox.problem import Problem, Untargeted
+from hammingbox.problem import Problem, Untargeted, all_points
 from hammingbox.seeding import RowRandom
 from hammingbox.space import ThreatModel
 
@@ -51,8 +51,8 @@ class Trades(InnerPCAA):
             candidates = threat.space.candidates(batch.x)
             problem = Problem.of(victim, candidates, Untargeted(own), threat.budget)
             points = self.adversarial(problem, batch, RowRandom.for_rows(batch.seed, batch.x))
-        owner = torch.arange(len(batch), device=batch.x.device).repeat_interleave(points.shape[1])
-        moved = candidates.select_points(owner, points.flatten(0, 1))
+        owner, slots = all_points(points)
+        moved = candidates.select_points(owner, slots)
         # One pass for both, so that batch statistics are those of clean and adversarial rows together.
         logits = victim(torch.cat([batch.x, moved]))
         clean, adversarial = logits[: len(batch)], logits[len(batch) :]

@@ -1,0 +1,165 @@
+"""The loop: a killed run ends with the same weights, the criterion chooses the epoch, bad states are refused."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from hammingbox.data.schema import Splits
+from hammingbox.defences import DEFENCES, Defence
+from hammingbox.errors import FileError, InputError
+from hammingbox.models.checkpoint import weights_digest
+from hammingbox.models.registry import build
+from hammingbox.space import MaskedSpace, ThreatModel
+from hammingbox.train import Epoch, TrainConfig, fit
+from hammingbox.training_cost import relative_cost
+from hammingbox.training_state import STATE
+
+
+class KilledError(Exception):
+    """Stands for the end of the process between two epochs."""
+
+
+@pytest.fixture(scope="module")
+def small(splice_splits: Splits) -> Splits:
+    return replace(
+        splice_splits,
+        train=splice_splits.train.take(slice(0, 160)),
+        validation=splice_splits.validation.take(slice(0, 60)),
+    )
+
+
+def threat_on(splits: Splits, budget: int = 2) -> ThreatModel:
+    return ThreatModel(MaskedSpace(splits.schema, forbidden={"*": ["N"]}), budget)
+
+
+def run(
+    splits: Splits,
+    defence: Defence,
+    config: TrainConfig,
+    folder: Path | None = None,
+    kill_after: int | None = None,
+) -> tuple[str, list[Epoch]]:
+    def killer(epoch: Epoch) -> None:
+        seen.append(epoch)
+        if kill_after == epoch.epoch:
+            raise KilledError
+
+    seen: list[Epoch] = []
+    victim = build("cnn", splits.schema, seed=0)
+    history = fit(victim, splits, config, defence=defence, threat=threat_on(splits), folder=folder, on_epoch=killer)
+    assert history == seen
+    return weights_digest(victim), history
+
+
+@pytest.mark.parametrize("name", DEFENCES)
+def test_a_killed_training_ends_with_the_same_weights(name: str, small: Splits, tmp_path: Path) -> None:
+    config = TrainConfig(epochs=3, robust_rows=10, criterion="mean", ramp=2)
+    settings = {"warm": 4} if name in ("padvt", "trades") else {}
+    whole, history = run(small, DEFENCES[name](**settings), config)
+    # The second kill strikes before the state of its epoch is written: that epoch is done again.
+    for kill_after in (1, 2):
+        with pytest.raises(KilledError):
+            run(small, DEFENCES[name](**settings), config, tmp_path, kill_after=kill_after)
+        if kill_after == 1:
+            assert not (tmp_path / STATE).exists()
+            run_until(small, DEFENCES[name](**settings), config, tmp_path, epochs=1)
+    resumed, again = run(small, DEFENCES[name](**settings), config, tmp_path)
+    assert resumed == whole
+    assert [replace(epoch, seconds=0.0) for epoch in again] == [replace(epoch, seconds=0.0) for epoch in history]
+
+
+def run_until(splits: Splits, defence: Defence, config: TrainConfig, folder: Path, epochs: int) -> None:
+    """Runs until the state of some epochs is on disk: the first step of the next epoch ends it."""
+
+    def stop(at: object) -> None:
+        if getattr(at, "epoch") > epochs:  # noqa: B009
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        victim = build("cnn", splits.schema, seed=0)
+        fit(victim, splits, config, defence=defence, threat=threat_on(splits), folder=folder, on_step=stop)
+    assert (folder / STATE).exists()
+
+
+def test_a_state_of_another_training_is_refused(small: Splits, tmp_path: Path) -> None:
+    config = TrainConfig(epochs=2)
+    run_until(small, DEFENCES["hotflip"](), config, tmp_path, epochs=1)
+    with pytest.raises(FileError, match=r"another defence\. Choose another folder"):
+        run(small, DEFENCES["swap"](), config, tmp_path)
+    with pytest.raises(FileError, match="another config"):
+        run(small, DEFENCES["hotflip"](), replace(config, seed=1), tmp_path)
+
+
+def test_a_damaged_state_is_refused(small: Splits, tmp_path: Path) -> None:
+    config = TrainConfig(epochs=2)
+    run_until(small, DEFENCES["standard"](), config, tmp_path, epochs=1)
+    content = (tmp_path / STATE).read_bytes()
+    for damaged in (content[: len(content) // 2], b"", b"\0" * 64):
+        (tmp_path / STATE).write_bytes(damaged)
+        with pytest.raises(FileError, match="damaged"):
+            run(small, DEFENCES["standard"](), config, tmp_path)
+
+
+def test_the_criterion_chooses_the_epoch(small: Splits) -> None:
+    scores = {
+        "clean": lambda epoch: epoch.validation_accuracy,
+        "robust": lambda epoch: epoch.robust_accuracy,
+        "mean": lambda epoch: (epoch.validation_accuracy + epoch.robust_accuracy) / 2,
+    }
+    for criterion, score in scores.items():
+        config = TrainConfig(epochs=4, robust_rows=40, criterion=criterion, learning_rate=2e-2)
+        _, history = run(small, DEFENCES["standard"](), config)
+        best = [epoch for epoch in history if epoch.best]
+        assert score(best[-1]) == max(score(epoch) for epoch in history)
+
+
+def test_the_ramp_raises_the_budget_and_no_epoch_before_its_end_is_best(small: Splits) -> None:
+    _, history = run(small, DEFENCES["hotflip"](), TrainConfig(epochs=3, ramp=2))
+    assert [epoch.budget for epoch in history] == [1, 2, 2]
+    assert not history[0].best
+
+
+def test_settings_that_make_no_sense_are_refused(small: Splits) -> None:
+    with pytest.raises(InputError, match="robust_rows above 0"):
+        TrainConfig(criterion="robust")
+    with pytest.raises(InputError, match="expected learning_rate above 0"):
+        TrainConfig(learning_rate=0.0)
+    with pytest.raises(InputError, match="expected a threat model to train PAdvT against"):
+        fit(build("cnn", small.schema), small, TrainConfig(), defence=DEFENCES["padvt"]())
+
+
+def test_the_learning_rate_stays_or_falls(small: Splits) -> None:
+    """With a constant rate the last epoch still moves the weights by about as much as the first."""
+    moved = {}
+    for schedule in ("cosine", "constant"):
+        weights: list[torch.Tensor] = []
+        victim = build("cnn", small.schema, seed=0)
+
+        def note(_: Epoch, weights: list[torch.Tensor] = weights, victim: torch.nn.Module = victim) -> None:
+            weights.append(torch.cat([p.detach().flatten().clone() for p in victim.parameters()]))
+
+        fit(victim, small, TrainConfig(epochs=6, patience=9, schedule=schedule), on_epoch=note)  # type: ignore[arg-type]
+        moved[schedule] = ((weights[-1] - weights[-2]).norm() / (weights[1] - weights[0]).norm()).item()
+    assert moved["cosine"] < 0.5 * moved["constant"]
+
+
+def test_cost_is_measured_without_learning(small: Splits) -> None:
+    victim = build("cnn", small.schema, seed=0)
+    before = weights_digest(victim)
+    defence = DEFENCES["padvt"](warm=2)
+    assert relative_cost(victim, small, defence, threat_on(small), steps=2) > 1.0
+    assert weights_digest(victim) == before
+    assert defence.memory is None
+
+
+def test_a_state_is_plain_tensors_and_json(small: Splits, tmp_path: Path) -> None:
+    run_until(small, DEFENCES["padvt"](), TrainConfig(epochs=2), tmp_path, epochs=1)
+    content = (tmp_path / STATE).read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    assert re.search(r"PAdvT\(", json.loads(header["__metadata__"]["identity"])["defence"])
+    assert "defence/adapted_penalty" in header
