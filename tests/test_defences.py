@@ -81,9 +81,7 @@ def test_repr_rebuilds_a_defence(name: str) -> None:
 
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("name", [*ROWS, "trades"])
-def test_inner_rows_are_in_the_space_within_the_budget_and_raise_the_loss(
-    name: str, space: str, schema: Schema
-) -> None:
+def test_inner_rows_are_in_the_space_within_the_budget_and_raise_the_loss(name: str, space: str, schema: Schema) -> None:
     victim = ToyVictim(schema.cardinalities).eval()
     x, y = toy_rows(schema, victim, 24)
     defence = DEFENCES[name]()

@@ -150,7 +150,7 @@ class Workspace:
         with self.watch(f"{recipe.data}, {recipe.label}: {attack}, budget {budget}, seed {seed}", len(data)) as on_rows:
             return evaluate_into(
                 self.store, checkpoint, data, self.threat(recipe, budget), ATTACKS[attack](**(settings or {})),
-                name=attack, victim=str(self.path(recipe)), source=recipe.data, seed=seed, batch_size=64,
+                name=attack, victim=str(self.path(recipe)), source=recipe.data, seed=seed, batch_size=32,
                 on_rows=on_rows,
             )  # fmt: skip
 
