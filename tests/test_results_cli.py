@@ -82,6 +82,12 @@ def test_export_in_every_format(folder: Path, tmp_path: Path) -> None:
     latex = run("results", "export", folder / "out", "--format", "latex")
     assert r"\toprule" in latex
     assert latex.count(r"\\") == 1 + len(listed)
+    svg = run("results", "export", folder / "out", "--format", "svg")
+    assert svg.count("splice, cnn, standard") == 2
+    for attack in ("ga", "swap"):
+        assert f">{attack}<" in svg
+    run("results", "export", folder / "out", "--format", "pdf", "--out", tmp_path / "figure.pdf")
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
     with pytest.raises(InputError, match="expected csv or parquet for rows"):
         run("results", "export", folder / "out", "--what", "rows", "--format", "latex")
 

@@ -105,14 +105,56 @@ def growth_figure(lines: Sequence[tuple[str, str, Sequence[float], Sequence[floa
     return figure
 
 
+def success_figure(records: Sequence[dict[str, Any]]) -> Figure:
+    """Success against budget, a panel for each victim and a line for each attack; Wilson's intervals are whiskers.
+
+    Args:
+        records: one for each run, see `report.export`; seeds are averaged.
+    """
+    done = [record for record in records if record["rows"]]
+    victims = list(dict.fromkeys((r["data"], r["model"], r["defence"], r["victim"]) for r in done))
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(3.4 * max(len(victims), 1) + 1.2, 2.8), layout="constrained")
+        handles: dict[str, Any] = {}
+        for i, victim in enumerate(victims):
+            axes = figure.add_subplot(1, len(victims), i + 1)
+            here = [r for r in done if (r["data"], r["model"], r["defence"], r["victim"]) == victim]
+            for marker, name in zip("osD^vP*X" * len(here), dict.fromkeys(r["attack"] for r in here), strict=False):
+                budgets = sorted({r["budget"] for r in here if r["attack"] == name})
+                seeds = [[r for r in here if (r["attack"], r["budget"]) == (name, b)] for b in budgets]
+                rate, low, high = (
+                    [100 * sum(r[key] for r in runs) / len(runs) for runs in seeds]
+                    for key in ("success_rate", "success_low", "success_high")
+                )
+                whiskers = (
+                    [a - b for a, b in zip(rate, low, strict=True)],
+                    [b - a for a, b in zip(rate, high, strict=True)],
+                )
+                handles[name] = axes.errorbar(
+                    budgets, rate, yerr=whiskers, marker=marker, markersize=4, linewidth=1.2, elinewidth=0.6
+                )
+            axes.set(xlabel="budget", ylim=(-3, 103), title=f"{victim[0]}, {victim[1]}, {victim[2].partition('(')[0]}")
+            axes.set_xticks(sorted({r["budget"] for r in here}))
+            if i == 0:
+                axes.set_ylabel("rows that fall, %")
+        figure.legend(list(handles.values()), list(handles), loc="outside right center", frameon=False)
+    return figure
+
+
+def figure_bytes(figure: Figure, kind: str) -> bytes:
+    """A figure as "svg" or "pdf", without the time it was made."""
+    plain = {"svg": dict.fromkeys(("Date", "Creator", "Format", "Type")), "pdf": {"CreationDate": None}}
+    content = io.BytesIO()
+    with matplotlib.rc_context(_STYLE):
+        figure.savefig(content, format=kind, metadata=plain[kind])
+    return content.getvalue()
+
+
 def save_figure(figure: Figure, path: Path) -> list[Path]:
     """Writes PATH.svg and PATH.pdf, the same bytes for the same figure."""
     written = []
-    plain = {"svg": dict.fromkeys(("Date", "Creator", "Format", "Type")), "pdf": {"CreationDate": None}}
-    for kind, metadata in plain.items():
-        content = io.BytesIO()
-        with matplotlib.rc_context(_STYLE):
-            figure.savefig(content, format=kind, metadata=metadata)
-        write_bytes(path.with_name(f"{path.name}.{kind}"), content.getvalue())
-        written.append(path.with_name(f"{path.name}.{kind}"))
+    for kind in ("svg", "pdf"):
+        file = path.with_name(f"{path.name}.{kind}")
+        write_bytes(file, figure_bytes(figure, kind))
+        written.append(file)
     return written
