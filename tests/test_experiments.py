@@ -265,6 +265,7 @@ def test_tables_and_cases_in_every_form(tmp_path: Path) -> None:
         assert part in latex
     assert table.csv().splitlines() == ["name_1,ε", "a|b,1", "c_d,2"]
     assert row_pieces("ACGT", "ATGA") == (Piece("A"), Piece("T", "C"), Piece("G"), Piece("A", "T"))
+    assert row_pieces("ab  ", "a\n  ") == (Piece("a"), Piece("\\n", "b"))
     case = Case("DNA", "row 1", "EI", "N", row_pieces("ACG", "ATG"))
     assert "A**T** (C)G" in cases_markdown([case])
     assert r"A\textcolor{red}{T}(\textcolor{blue}{C})G" in cases_latex([case])
