@@ -1,7 +1,6 @@
 """Every defence over every kind of space, the algebra each must satisfy, and one task where robust features exist."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 import torch
@@ -51,7 +50,7 @@ def test_a_step_trains_and_leaves_the_victim_in_train_mode(name: str, space: str
     before = weights_digest(victim)
     loss = step(DEFENCES[name](), victim, batch_of(schema, victim), ThreatModel(SPACES[space](schema), 2))
     assert weights_digest(victim) == before
-    assert victim.training and all(part.training for part in victim.modules())
+    assert all(part.training for part in victim.modules())
     assert all(parameter.requires_grad and parameter.grad is None for parameter in victim.parameters())
     loss.backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in victim.parameters())
@@ -75,13 +74,15 @@ def test_without_weight_or_radius_it_is_standard_training(defence: Defence, sche
 @pytest.mark.parametrize("name", DEFENCES)
 def test_repr_rebuilds_a_defence(name: str) -> None:
     defence = DEFENCES[name]()
-    again = eval(repr(defence), {type(defence).__name__: type(defence)})  # noqa: S307 - our own repr
+    again = eval(repr(defence), {type(defence).__name__: type(defence)})
     assert repr(again) == repr(defence)
 
 
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("name", [*ROWS, "trades"])
-def test_inner_rows_are_in_the_space_within_the_budget_and_raise_the_loss(name: str, space: str, schema: Schema) -> None:
+def test_inner_rows_are_in_the_space_within_the_budget_and_raise_the_loss(
+    name: str, space: str, schema: Schema
+) -> None:
     victim = ToyVictim(schema.cardinalities).eval()
     x, y = toy_rows(schema, victim, 24)
     defence = DEFENCES[name]()
@@ -216,7 +217,7 @@ def test_bad_settings_are_refused(name: str, settings: dict[str, float]) -> None
 
 
 def planted(rows: int, seed: int) -> Dataset:
-    """One feature always tells the class, fifteen others tell it two times in three: the many resist, the one does not."""
+    """One feature always tells the class, fifteen others two times in three: the many resist, the one does not."""
     schema = toy_schema((2,) * 16, classes=2)
     generator = torch.Generator().manual_seed(seed)
     labels = torch.randint(2, (rows,), generator=generator)

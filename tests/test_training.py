@@ -79,8 +79,8 @@ def run_until(splits: Splits, defence: Defence, config: TrainConfig, folder: Pat
         if getattr(at, "epoch") > epochs:  # noqa: B009
             raise KilledError
 
+    victim = build("cnn", splits.schema, seed=0)
     with pytest.raises(KilledError):
-        victim = build("cnn", splits.schema, seed=0)
         fit(victim, splits, config, defence=defence, threat=threat_on(splits), folder=folder, on_step=stop)
     assert (folder / STATE).exists()
 

@@ -16,6 +16,7 @@ from hammingbox.attacks import (
 )
 from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema import Dataset, Feature, Schema, Splits
+from hammingbox.defences import ASCC, DEFENCES, Defence, HotFlipTraining, L2Ball, PAdvT, Standard, SwapTraining, Trades
 from hammingbox.errors import FileError, HammingboxError, InputError, TooExpensiveError, VictimError
 from hammingbox.evaluate import Evaluation, Rate, correctly_classified, evaluate
 from hammingbox.models.checkpoint import Checkpoint, load_checkpoint
@@ -29,8 +30,10 @@ from hammingbox.store import Store, evaluate_into
 from hammingbox.train import TrainConfig, accuracy, fit
 
 __all__ = [
+    "ASCC",
     "ATTACKS",
     "DATASETS",
+    "DEFENCES",
     "PCAA",
     "VICTIMS",
     "Attack",
@@ -39,6 +42,7 @@ __all__ = [
     "Candidates",
     "Checkpoint",
     "Dataset",
+    "Defence",
     "Distribution",
     "Evaluation",
     "Exhaustive",
@@ -48,19 +52,25 @@ __all__ = [
     "Genetic",
     "HammingboxError",
     "HotFlip",
+    "HotFlipTraining",
     "InputError",
+    "L2Ball",
     "MaskedSpace",
     "OneHot",
+    "PAdvT",
     "Problem",
     "Random",
     "Rate",
     "Schema",
     "Space",
     "Splits",
+    "Standard",
     "Store",
+    "SwapTraining",
     "Targeted",
     "ThreatModel",
     "TooExpensiveError",
+    "Trades",
     "TrainConfig",
     "TwoStage",
     "Untargeted",
