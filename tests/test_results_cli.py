@@ -106,3 +106,4 @@ def test_reproduce_plans_runs_and_goes_on(tmp_path: Path) -> None:
     run("reproduce", "complexity", "--preset", "smoke", "--out", tmp_path)
     again = json.loads(run("results", "list", tmp_path, "--json"))
     assert [r["seconds"] for r in again] == [r["seconds"] for r in runs]
+    assert "verified" in run("verify", tmp_path)
