@@ -7,7 +7,7 @@ import torch
 import typer
 
 import hammingbox
-from hammingbox.cli import attack, compare, data, demo, findings, synonyms, train, verify
+from hammingbox.cli import attack, compare, data, demo, findings, report, synonyms, train, verify
 from hammingbox.cli.console import fail, out
 from hammingbox.errors import HammingboxError
 
@@ -22,6 +22,7 @@ app.add_typer(data.app, name="data")
 app.command("train")(train.train)
 app.command("attack")(attack.attack)
 app.command("compare")(compare.compare)
+app.command("report")(report.report)
 app.command("verify")(verify.verify_file)
 app.command("diagnose")(findings.diagnose)
 app.command("synonyms")(synonyms.synonyms)

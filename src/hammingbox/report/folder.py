@@ -1,0 +1,99 @@
+"""From a results folder to its page: everything on it comes from the store, so it can be built at any time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hammingbox.diagnose import Finding
+from hammingbox.report.commands import commands
+from hammingbox.report.doubts import doubts
+from hammingbox.report.labels import attack_labels, space_in_words, victim_labels
+from hammingbox.report.page import Contents, write_page
+from hammingbox.report.study import Facts, Study
+from hammingbox.store import FILE, Run, Store
+
+PAGE = "report.html"
+
+
+def write_report(folder: Path, *, asked: Mapping[str, Sequence[Finding]] | None = None) -> Path:
+    """Builds the page of a results folder.
+
+    Args:
+        folder: where the store lies.
+        asked: what `diagnose_victim` found, by the hash of the victim's weights; a store does not hold that.
+
+    Returns:
+        The page's path.
+
+    Raises:
+        FileError: no store there, a damaged one, or a page that cannot be written.
+    """
+    path = folder / PAGE
+    write_page(read_contents(folder, asked=asked), path)
+    return path
+
+
+def read_contents(folder: Path, *, asked: Mapping[str, Sequence[Finding]] | None = None) -> Contents:
+    """Everything the page of a results folder shows.
+
+    Raises:
+        FileError: no store there, or a damaged one.
+    """
+    with Store.open(folder) as store:
+        groups: dict[tuple[str, ...], list[Run]] = {}
+        for run in store.runs():
+            if run.rows or run.refused:
+                key = run.key
+                groups.setdefault((key.data, key.split, key.schema_sha256, key.space_sha256), []).append(run)
+        studies = [_study(store, runs) for runs in groups.values()]
+        spaces = {runs[0].key.space_sha256: store.space(runs[0]) for runs in groups.values()}
+        lines = [
+            line
+            for runs, study in zip(groups.values(), studies, strict=True)
+            for line in commands(runs, spaces, study.schema.classes)
+        ]
+        environments = _environments(store, [run for runs in groups.values() for run in runs])
+    findings = []
+    for runs, study in zip(groups.values(), studies, strict=True):
+        names = victim_labels(runs)
+        heard = [
+            replace(finding, seen=f"{names[digest]}: {finding.seen}" if len(names) > 1 else finding.seen)
+            for digest, some in (asked or {}).items()
+            if digest in names
+            for finding in some
+        ]
+        seen = [finding for finding in doubts(study) if finding.check not in {one.check for one in heard}]
+        findings.append([*heard, *seen])
+    return Contents(studies, findings, lines, environments, FILE)
+
+
+def _study(store: Store, runs: Sequence[Run]) -> Study:
+    schema = store.schema(runs[0])
+    study = Study(Path(runs[0].key.data).name, schema, space_in_words(store.space(runs[0])))
+    attacks, victims = attack_labels(runs, schema.classes), victim_labels(runs)
+    for run in runs:
+        # A store does not say how many rows were asked for: the run with most of them does.
+        planned = max(other.rows for other in runs if other.key.victim_sha256 == run.key.victim_sha256)
+        facts = Facts(
+            victim=victims[run.key.victim_sha256],
+            attack=attacks[run.id],
+            settings=run.key.attack,
+            budget=run.key.budget,
+            seed=run.key.seed,
+            seconds=run.seconds,
+            planned=planned,
+            refused=run.refused or "",
+        )
+        study.add(facts, store.rows(run.id) if run.rows else None)
+    return study
+
+
+def _environments(store: Store, runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """Each environment once; most stores have one."""
+    found: list[dict[str, Any]] = []
+    for run in runs:
+        for session in store.sessions(run.id):
+            if session.environment not in found:
+                found.append(session.environment)
+    return found
