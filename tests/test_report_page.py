@@ -47,6 +47,7 @@ def unpack(text: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         name: np.frombuffer(block, f"<{kind}", count, 4 + length + offset).astype(np.int64)
         for name, (kind, offset, count) in head["columns"].items()
     }
+    columns |= {name[:-5]: np.cumsum(values) for name, values in columns.items() if name.endswith("_step")}
     return head, columns
 
 
@@ -79,7 +80,7 @@ def test_the_packed_rows_are_the_stores_rows(schema: Any, tmp_path: Path) -> Non
     packed = pack(study, 10**7)
     assert packed.rows == packed.total == 2 * 3 * 2 * 30
     head, columns = unpack(packed.text)
-    place = np.cumsum(columns["place"])
+    place = columns["place"]
     clean = columns["clean"].reshape(-1, len(schema.features))
     change_end, after_end = np.cumsum(columns["change_count"]), np.cumsum(columns["after_count"])
     at = 0
@@ -112,7 +113,7 @@ def test_rows_beyond_the_limit_are_an_even_sample_and_the_page_says_so(folder: P
     assert len(small.text) <= len(whole.text) * 2 // 3
     assert 0 < small.rows < small.total == whole.total
     _, columns = unpack(small.text)
-    shown = np.unique(np.cumsum(columns["place"]))
+    shown = np.unique(columns["place"])
     assert small.rows == len(shown) * len(study.runs), "every shown row has all its runs"
     page = render(contents, rows_limit=len(whole.text) // 2)
     assert re.search(r"Rows shown: \d+ of 240, .* all are in results.sqlite", page, re.S)

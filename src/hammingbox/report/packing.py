@@ -90,14 +90,13 @@ def _columns(study: Study, keep: Bool[np.ndarray, "places"]) -> dict[str, Shaped
     def joined(name: str) -> Int64[np.ndarray, "rows"]:
         return np.concatenate([np.empty(0, np.int64), *(getattr(run, name)[kept] for run, kept in runs)])
 
-    place = new_place[joined("place")]
     columns = {
-        "number": np.array(study.numbers, dtype=np.int64)[keep],
+        # Steps, not places: most rows come in order, so steps are all alike and take no room.
+        "number_step": _steps(np.array(study.numbers, dtype=np.int64)[keep]),
         "label": np.array(study.labels, dtype=np.int64)[keep],
         "clean": study.clean_ids()[keep].ravel(),
         "run": np.concatenate([np.full(int(kept.sum()), i) for i, (_, kept) in enumerate(runs)]),
-        # Most runs go through the rows in order: differences are then all 1 and take no room.
-        "place": np.diff(place, prepend=0),
+        "place_step": _steps(new_place[joined("place")]),
         "outcome": np.concatenate([_outcome(run)[kept] for run, kept in runs]),
         "predicted": joined("predicted"),
         "forward": joined("forward"),
@@ -113,13 +112,18 @@ def _columns(study: Study, keep: Bool[np.ndarray, "places"]) -> dict[str, Shaped
             places, logits = places[kept], study.before[victim].logits()[kept]
             own = np.array(study.labels, dtype=np.int64)[places]
             columns |= _pairs(f"before{number}", likeliest(logits.astype(np.float64), own))
-            columns[f"before{number}_place"] = new_place[places]
+            columns[f"before{number}_step"] = _steps(new_place[places])
     return columns
 
 
 def _outcome(run: Run) -> Int64[np.ndarray, "rows"]:
     """0 stood, 1 fell, 2 was wrong before."""
     return np.where(run.success, 1, np.where(run.correct, 0, 2)).astype(np.int64)
+
+
+def _steps(values: Int64[np.ndarray, "values"]) -> Int64[np.ndarray, "values"]:
+    """Differences between neighbours; the browser adds them up again."""
+    return np.diff(values, prepend=0)
 
 
 def _pairs(name: str, ragged: Ragged) -> dict[str, Shaped[np.ndarray, "values"]]:

@@ -19,6 +19,13 @@
     return new Response(stream).arrayBuffer();
   }
 
+  /** Undoes differences between neighbours. */
+  function sums(steps) {
+    const found = Float64Array.from(steps);
+    for (let i = 1; i < found.length; i++) found[i] += found[i - 1];
+    return found;
+  }
+
   /** Where the pairs of each row begin in a ragged column. */
   function starts(counts) {
     const found = new Uint32Array(counts.length + 1);
@@ -43,18 +50,18 @@
       this.words = head.schema.features.map(([, place]) => head.schema.vocabularies[place]);
       this.vocabulary = head.schema.features.map(([, place]) => place);
       this.vocabularies = head.schema.vocabularies;
-      for (const name of ["number", "label", "clean", "run", "outcome", "predicted", "forward", "backward", "stage"]) {
+      for (const name of ["label", "clean", "run", "outcome", "predicted", "forward", "backward", "stage"]) {
         this[name] = column(name);
       }
-      this.place = Uint32Array.from(column("place"));
-      for (let i = 1; i < this.place.length; i++) this.place[i] += this.place[i - 1];
+      this.number = sums(column("number_step"));
+      this.place = sums(column("place_step"));
       this.change = this.pairs(column, "change");
       this.after = this.pairs(column, "after");
       this.before = head.victims.map((_, victim) => {
         if (!(`before${victim}_count` in head.columns)) return null;
         const found = this.pairs(column, `before${victim}`);
         found.row = new Map();
-        column(`before${victim}_place`).forEach((place, i) => found.row.set(place, i));
+        sums(column(`before${victim}_step`)).forEach((place, i) => found.row.set(place, i));
         return found;
       });
       this.texts = [];
