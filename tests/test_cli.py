@@ -1,8 +1,13 @@
 """The program as a user calls it."""
 
+import csv
 import json
+import re
+import shlex
+import sqlite3
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -50,13 +55,16 @@ def test_attack_and_verify(victim: Path, tmp_path: Path) -> None:
     } <= facts.keys()  # fmt: skip
     assert (facts["attack"], facts["budget"], facts["rows"]) == ("pcaa", 2, 20)
     assert "steps=5" in facts["settings"]
+    assert Path(facts["file"]) == tmp_path / "results.sqlite"
     checked = json.loads(run("verify", facts["file"], "--json"))
     assert checked["ok"]
     assert checked["claimed"] == round(facts["success_rate"] * facts["correct"])
-    assert "verified" in run("verify", facts["file"])
-    header = json.loads(Path(facts["file"]).read_text())
-    header["summary"]["success"] += 1
-    Path(facts["file"]).write_text(json.dumps(header))
+    assert "verified" in run("verify", tmp_path)
+    with sqlite3.connect(facts["file"]) as store:  # claim a row that was not broken
+        store.execute(
+            "UPDATE rows SET success = 1 WHERE number = (SELECT number FROM rows WHERE correct AND NOT success)"
+        )
+    store.close()
     assert "rejected" in run("verify", facts["file"], code=1)
     shown = run("attack", "splice", "--victim", victim, "--attack", "ga", "--target", "N", "--rows", 5, "--budget", 1)
     assert "success rate" in shown
@@ -72,12 +80,33 @@ def test_compare_writes_a_self_contained_report(victim: Path, tmp_path: Path) ->
     page = (tmp_path / "report.html").read_text()
     for outside in ("http://", "https://", "src=", "@import", "<link"):
         assert outside not in page.replace("http://www.w3.org", ""), f"{outside} in a page that must open from disk"
-    header = json.loads((tmp_path / "ga-budget1-seed0.json").read_text())
-    assert f">{100 * header['summary']['success_rate']:.1f}<" in page
-    assert "<mark>" in page
-    assert "compare splice" in page
-    assert not (tmp_path / "exhaustive-budget4-seed0.json").exists()
+    runs = json.loads(run("results", "list", tmp_path, "--json"))
+    cells = {(cell["attack"], cell["budget"]): cell for cell in runs}
+    assert f">{100 * cells['ga', 1]['success_rate']:.1f}<" in page
+    assert "right on" in page
+    assert cells["exhaustive", 4]["rows"] == 0
+    assert "raise max_passes" in cells["exhaustive", 4]["refused"]
     assert "raise max_passes" in page
+
+
+def test_the_command_on_the_page_makes_the_same_runs(victim: Path, tmp_path: Path) -> None:
+    run(
+        "compare", "splice", "--victim", victim, "--attacks", "ga,random", "--budgets", "1,3", "--rows", 6, "--seed", 4,
+        "--forbid", "base 1=A", "--immutable", "base 2", "--out", tmp_path,
+    )  # fmt: skip
+    run("attack", "splice", "--victim", victim, "--attack", "random", "--set", "draws=7", "--target", "N",
+        "--budget", 2, "--rows", 6, "--out", tmp_path)  # fmt: skip
+    before = json.loads(run("results", "list", tmp_path, "--json"))
+    (tmp_path / "report.html").unlink()
+    run("report", tmp_path, "--diagnose")
+    page = (tmp_path / "report.html").read_text()
+    commands = unescape(re.search(r"<pre[^>]*>(.*?)</pre>", page, re.S)[1]).splitlines()
+    assert len(commands) == 2
+    for command in commands:
+        program, *arguments = shlex.split(command)
+        assert program == "hammingbox"
+        run(*arguments)
+    assert json.loads(run("results", "list", tmp_path, "--json")) == before, "every row was there already"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +134,12 @@ def test_compare_writes_a_self_contained_report(victim: Path, tmp_path: Path) ->
         (["attack", "splice", "--victim", "VICTIM", "--rows", "3", "--out", "/dev/null/x"], "expected to write"),
         (["compare", "splice", "--victim", "VICTIM", "--budgets", "one"], "expected budgets such as 1-5"),
         (["compare", "splice", "--victim", "VICTIM", "--attacks", "ga,nope"], "got 'nope'"),
+        (["compare", "splice"], "expected at least one checkpoint, got none"),
+        (["results", "list", "nowhere"], "expected a store of results"),
+        (["results", "export", "nowhere", "--format", "cvs"], "Did you mean 'csv'?"),
+        (["results", "export", "nowhere", "--what", "row"], "Did you mean 'rows'?"),
         (["verify", "missing.json"], "expected a readable file"),
+        (["report", "nowhere"], "expected a store of results at nowhere/results.sqlite, got no such file"),
         (["attack", "splice"], "Missing option '--victim'"),
         (["nonsense"], "No such command"),
     ],
@@ -148,11 +182,13 @@ def test_an_own_file_from_inspection_to_verification(tmp_path: Path) -> None:
     assert {cell["attack"] for cell in cells} == {"ga", "pcaa", "oracle"}
     assert all(0 <= cell["optimality_gap"] <= 1 for cell in cells)
     assert all(cell["optimality_gap"] == 0 for cell in cells if cell["budget"] == 1 and cell["attack"] != "pcaa")
-    rows = (tmp_path / "oracle-budget2-seed0.csv").read_text().splitlines()
-    names = rows[0].split(",")
-    clean, written = names.index("clean shop"), names.index("adversarial shop")
-    assert all(line.split(",")[clean] == line.split(",")[written] for line in rows[1:]), "shop is immutable"
-    assert "verified" in run("verify", tmp_path / "oracle-budget2-seed0.json")
+    run("results", "export", tmp_path, "--what", "rows", "--out", tmp_path / "rows.csv")
+    with (tmp_path / "rows.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["attack"] == "oracle"]
+    pairs = [(json.loads(row["clean"]), json.loads(row["adversarial"])) for row in rows]
+    assert all(clean[2] == adversarial[2] for clean, adversarial in pairs), "shop is immutable"
+    assert any(clean != adversarial for clean, adversarial in pairs)
+    assert "verified" in run("verify", tmp_path)
 
 
 def test_diagnose_and_synonyms(victim: Path) -> None:
@@ -173,5 +209,5 @@ def test_a_mistake_in_a_process_of_its_own() -> None:
 def test_help_and_version() -> None:
     assert "hammingbox 0." in run("--version")
     shown = run("--help")
-    for command in ("data", "train", "attack", "compare", "verify", "demo"):
+    for command in ("data", "train", "attack", "compare", "results", "verify", "demo"):
         assert command in shown

@@ -99,6 +99,20 @@ def test_verify_sees_a_claim_that_is_not_true(written) -> None:
     assert any("classified correctly" in p for p in verify(path, victim).problems)
 
 
+def test_verify_sees_a_success_on_a_row_that_was_wrong_before(written, schema) -> None:
+    path, victim, _ = written
+
+    def relabel(lines) -> None:
+        row = broken_row(lines)
+        lookup = [{word: i for i, word in enumerate(feature.categories)} for feature in schema.features]
+        after = torch.tensor([[lookup[i][word] for i, word in enumerate(row[15:20])]])
+        answers = {int(victim.eval()(after).argmax()), int(row[1])}
+        row[1] = str(({0, 1, 2} - answers).pop())  # a label that neither the clean nor the adversarial row gets
+
+    rewrite(path, relabel)
+    assert any("wrong without an attack" in p for p in verify(path, victim).problems)
+
+
 def test_verify_sees_other_weights_other_data_and_other_totals(written, schema) -> None:
     path, victim, data = written
     assert any("another hash" in p for p in verify(path, ToyVictim(schema.cardinalities, seed=9)).problems)

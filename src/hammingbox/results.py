@@ -20,9 +20,9 @@ from hammingbox.files import read_bytes, read_json, sha256, write_bytes, write_j
 from hammingbox.models.checkpoint import weights_digest
 from hammingbox.models.frozen import frozen_eval
 from hammingbox.models.victim import Victim
-from hammingbox.problem import Targeted, Untargeted
+from hammingbox.problem import Goal, Targeted, Untargeted
 from hammingbox.space import Space, hamming, space_from_json
-from hammingbox.types import Ids
+from hammingbox.types import Ids, RowFloat
 
 FORMAT = 1
 _COLUMNS = ("row", "label", "target", "correct", "success", "distance", "margin", "forward", "backward", "stage")
@@ -153,7 +153,7 @@ class Verification:
     Attributes:
         rows: rows in the file.
         claimed: rows the file says were broken.
-        confirmed: of those, rows that are inside S(x), within the budget and misclassified.
+        confirmed: of those, rows that are inside S(x), within the budget, right before and misclassified after.
         ties: of those, rows whose margin is 0 up to floating-point noise between batch sizes.
         problems: one sentence for everything that did not hold.
     """
@@ -176,7 +176,8 @@ def verify(
     """Re-checks every adversarial row of a result file from disk.
 
     Each row claimed as broken must lie in S(x) of its clean row, differ from it in no more features than the budget
-    and the file's own count say, and be misclassified (or reach its target) now. Nothing of the run that wrote the
+    and the file's own count say, be classified correctly without them and misclassified (or reach its target)
+    with them, now. Nothing of the run that wrote the
     file is trusted.
 
     Args:
@@ -185,8 +186,13 @@ def verify(
         data: when given, the clean rows and labels are compared with it.
         space: S(x), needed when the file's space held a Python rule.
     """
-    path = Path(path)
-    stored = read_results(path)
+    return verify_stored(read_results(Path(path)), victim, data=data, space=space)
+
+
+def verify_stored(
+    stored: StoredResults, victim: Victim, *, data: Dataset | None = None, space: Space | None = None
+) -> Verification:
+    """Re-checks rows that were read from a file or a store, see `verify`."""
     header = stored.header
     problems: list[str] = []
     if weights_digest(victim) != header["victim_sha256"]:
@@ -198,16 +204,19 @@ def verify(
     claimed = stored.success.bool()
     inside = torch.cat([threat_space.candidates(a).contains(b) for a, b in _pairs(stored)])
     distance = hamming(stored.clean, stored.adversarial)
-    margin = torch.cat(list(_margins(victim, stored)))
+    goal = Untargeted(stored.labels) if stored.targets is None else Targeted(stored.targets)
+    margin = _margins(victim, goal, stored.adversarial)
+    wrong_before = _margins(victim, Untargeted(stored.labels), stored.clean) > _TIE
     fooled = margin > -_TIE
     for sentence, wrong in (
         ("outside S(x)", ~inside),
         (f"more than {budget} changes", distance > budget),
         ("another distance than recorded", distance != stored.distance),
         ("claimed as broken but classified correctly", claimed & ~fooled),
+        ("claimed as broken but wrong without an attack", claimed & wrong_before),
     ):
         problems += [f"row {number}: {sentence}" for number in stored.numbers[wrong].tolist()]
-    good = claimed & inside & (distance <= budget) & fooled
+    good = claimed & inside & (distance <= budget) & fooled & ~wrong_before
     ties = int((claimed & (margin.abs() <= _TIE)).sum())
     summary = header["summary"]
     if int(claimed.sum()) != summary["success"]:
@@ -219,13 +228,9 @@ def _pairs(stored: StoredResults, size: int = 512) -> Sequence[tuple[Ids, Ids]]:
     return list(zip(stored.clean.split(size), stored.adversarial.split(size), strict=True))
 
 
-def _margins(victim: Victim, stored: StoredResults, size: int = 512) -> Sequence[torch.Tensor]:
-    goal = Untargeted(stored.labels) if stored.targets is None else Targeted(stored.targets)
+def _margins(victim: Victim, goal: Goal, ids: Ids, size: int = 512) -> RowFloat:
     with frozen_eval(victim), torch.no_grad():
-        return [
-            goal.take(rows).margin(victim(stored.adversarial[rows]))
-            for rows in torch.arange(len(stored.labels)).split(size)
-        ]
+        return torch.cat([goal.take(rows).margin(victim(ids[rows])) for rows in torch.arange(len(ids)).split(size)])
 
 
 def _compare_with_data(stored: StoredResults, data: Dataset) -> list[str]:

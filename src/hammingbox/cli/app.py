@@ -7,7 +7,7 @@ import torch
 import typer
 
 import hammingbox
-from hammingbox.cli import attack, compare, data, demo, findings, report, synonyms, train, verify
+from hammingbox.cli import attack, compare, data, demo, findings, report, results, synonyms, train, verify
 from hammingbox.cli.console import fail, out
 from hammingbox.errors import HammingboxError
 
@@ -19,6 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data.app, name="data")
+app.add_typer(results.app, name="results")
 app.command("train")(train.train)
 app.command("attack")(attack.attack)
 app.command("compare")(compare.compare)

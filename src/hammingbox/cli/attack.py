@@ -1,7 +1,7 @@
 """`hammingbox attack`: one attack at one budget."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import typer
@@ -32,8 +32,8 @@ from hammingbox.cli.options import (
 from hammingbox.errors import unknown_name
 from hammingbox.evaluate import evaluate
 from hammingbox.models.checkpoint import load_checkpoint
-from hammingbox.results import write_results
 from hammingbox.space import ThreatModel
+from hammingbox.store import Store, evaluate_into
 
 
 def attack(
@@ -43,7 +43,9 @@ def attack(
     budget: Annotated[int, typer.Option(help="At most this many changed features.")] = 3,
     rows: Rows = 100,
     seed: Seed = 0,
-    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for the result file.")] = None,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out", help="Results folder; a run that was stopped goes on.")
+    ] = None,
     target: Annotated[str | None, typer.Option(help="A class to reach; any wrong one without it.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="NAME=VALUE, a setting of the attack (repeatable).")
@@ -65,25 +67,32 @@ def attack(
     chosen = attack_from(name, settings or ())
     opened = Opened.of(data, label, schema_file, data_dir)
     schema = opened.splits.schema
-    model = load_checkpoint(victim, schema=schema).victim
+    checkpoint = load_checkpoint(victim, schema=schema)
     part = opened.part(split, rows)
     space = opened.space(immutable=immutable, forbid=forbid, full=full_space, protect=protect, neighbours=neighbours)
     threat = ThreatModel(space, budget)
-    targets = None
-    if target is not None:
-        if target not in schema.classes:
-            raise unknown_name("class", target, schema.classes)
-        targets = torch.full((len(part),), schema.classes.index(target))
+    if target is not None and target not in schema.classes:
+        raise unknown_name("class", target, schema.classes)
+    goal = None if target is None else schema.classes.index(target)
+    store = None if out_dir is None else Store.open(out_dir, create=True)
     with progress() as bars:
         task = bars.add_task(f"{name}, budget {budget}", total=len(part))
-        result = evaluate(
-            model, part, threat, chosen, batch_size=batch_size, seed=seed, targets=targets, memory=memory * 2**20,
-            on_rows=lambda done, _fallen: bars.update(task, advance=done),
-        )  # fmt: skip
+        options: dict[str, Any] = {
+            "batch_size": batch_size, "seed": seed, "memory": memory * 2**20,
+            "on_rows": lambda done, _fallen: bars.update(task, advance=done),
+        }  # fmt: skip
+        if store is None:
+            targets = None if goal is None else torch.full((len(part),), goal)
+            result = evaluate(checkpoint.victim, part, threat, chosen, targets=targets, **options)
+        else:
+            with store:
+                result = evaluate_into(
+                    store, checkpoint, part, threat, chosen,
+                    name=name, victim=str(victim), source=data, split=split, target=goal, **options,
+                )  # fmt: skip
     facts = result.summary() | {"attack": name, "settings": repr(chosen)}
-    if out_dir is not None:
-        path = write_results(result, out_dir / f"{name}-budget{budget}-seed{seed}", victim=str(victim), data=data)
-        facts["file"] = str(path)
+    if store is not None:
+        facts["file"] = str(store.path)
     if json:
         print_json(facts)
         return

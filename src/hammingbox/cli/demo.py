@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
-from hammingbox.cli.compare import COMPARED, Job, run, show
+from hammingbox.cli.compare import COMPARED, Job, run
+from hammingbox.cli.comparison_tables import show
 from hammingbox.cli.console import out
 from hammingbox.cli.options import Opened
 from hammingbox.cli.train import train_victim
-from hammingbox.cli.verify import verify_all
+from hammingbox.cli.verify import verify_store
 from hammingbox.errors import FileError
 from hammingbox.models.checkpoint import load_checkpoint
 from hammingbox.train import TrainConfig
@@ -44,9 +45,11 @@ def demo(
             budgets=range(1, 6),
             seed=0,
             folder=folder,
-            command=f"hammingbox demo --out {folder} --rows {rows}",
         )
     )
     show(comparison)
-    verify_all(folder, checkpoint.victim)
+    checked = verify_store(folder)
+    if not checked.ok:
+        raise FileError(f"expected every result to hold, got: {checked.problems[0]}. See `hammingbox verify {folder}`.")
+    out.print(f"verified from disk: {checked.confirmed:,} adversarial rows, none rejected", highlight=False)
     out.print(f"report: {folder / 'report.html'}", highlight=False)

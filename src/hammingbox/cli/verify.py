@@ -1,5 +1,8 @@
-"""`hammingbox verify`: re-checks every adversarial row of a result file from disk."""
+"""`hammingbox verify`: re-checks every adversarial row of a result file or a store from disk."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -8,26 +11,29 @@ import typer
 from hammingbox.cli.console import out, print_json
 from hammingbox.cli.options import DataDir, Json
 from hammingbox.data.registry import DATASETS, source_named
-from hammingbox.data.schema import Dataset
+from hammingbox.data.schema import Dataset, Schema
 from hammingbox.errors import FileError
 from hammingbox.models.checkpoint import load_checkpoint
 from hammingbox.models.victim import Victim
-from hammingbox.results import read_results, verify
+from hammingbox.results import Verification, read_results, verify
+from hammingbox.store import Store
+from hammingbox.store.check import verify_run
 
 
 def verify_file(
-    file: Annotated[Path, typer.Argument(help="A result file (.json, or its .csv).")],
+    file: Annotated[Path, typer.Argument(help="A results folder, its results.sqlite, or a result file (.json).")],
     victim: Annotated[Path | None, typer.Option(help="The victim's checkpoint, if it has moved.")] = None,
+    run: Annotated[int | None, typer.Option(help="One run of a store; all of them without it.")] = None,
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
     """Checks that every row claimed as broken is in S(x), within the budget and really misclassified."""
-    stored = read_results(file)
-    where = victim if victim is not None else Path(stored.header["victim"] or ".")
-    if not where.exists():
-        raise FileError(f"expected the victim's checkpoint at {where}, got nothing there. Name it with --victim.")
-    model = load_checkpoint(where, schema=stored.schema).victim
-    found = verify(file, model, data=_all_rows(stored.header["data"], data_dir))
+    if file.is_dir() or file.suffix == ".sqlite":
+        found = verify_store(file, victim=victim, run=run, data_dir=data_dir)
+    else:
+        stored = read_results(file)
+        model = _victim(victim or Path(stored.header["victim"] or "."), stored.schema)
+        found = verify(file, model, data=_all_rows(stored.header["data"], data_dir))
     if json:
         print_json({
             "file": str(file), "ok": found.ok, "rows": found.rows, "claimed": found.claimed,
@@ -43,24 +49,49 @@ def verify_file(
         raise typer.Exit(1)
 
 
-def verify_all(folder: Path, victim: Victim) -> None:
-    """Verifies every result file of a folder and says so.
+def verify_store(
+    path: Path, *, victim: Path | None = None, run: int | None = None, data_dir: Path | None = None
+) -> Verification:
+    """Verifies one run of a store, or all, each against the checkpoint and the data it names.
 
     Raises:
-        FileError: a file was rejected.
+        FileError: a checkpoint or the data is not where the store says.
     """
-    paths = sorted(folder.glob("*-seed*.json"))
-    data = _all_rows(read_results(paths[0]).header["data"]) if paths else None
-    found = [verify(path, victim, data=data) for path in paths]
-    rejected = [path.name for path, result in zip(paths, found, strict=True) if not result.ok]
-    if rejected:
-        raise FileError(
-            f"expected every result to hold, got rejected ones: {', '.join(rejected)}. See `hammingbox verify`."
-        )
-    confirmed = sum(result.confirmed for result in found)
-    out.print(
-        f"verified from disk: {confirmed:,} adversarial rows in {len(paths)} files, none rejected", highlight=False
+    victims: dict[tuple[Path, str], Victim] = {}
+    data = cache(_all_rows)
+    parts = []
+    with Store.open(path) as store:
+        runs = store.runs() if run is None else [store.run(run)]
+        for each in (each for each in runs if each.rows):  # a refused run claims nothing
+            where = victim or Path(each.victim or ".")
+            if (where, each.key.schema_sha256) not in victims:
+                victims[where, each.key.schema_sha256] = _victim(where, store.schema(each))
+            model = victims[where, each.key.schema_sha256]
+            found = verify_run(store, each.id, model, data=data(each.key.data, data_dir))
+            parts.append(_Named(f"run {each.id} ({each.name}, budget {each.key.budget}, seed {each.key.seed})", found))
+    return _together(parts)
+
+
+@dataclass(frozen=True)
+class _Named:
+    name: str
+    found: Verification
+
+
+def _together(parts: Sequence[_Named]) -> Verification:
+    return Verification(
+        rows=sum(part.found.rows for part in parts),
+        claimed=sum(part.found.claimed for part in parts),
+        confirmed=sum(part.found.confirmed for part in parts),
+        ties=sum(part.found.ties for part in parts),
+        problems=tuple(f"{part.name}: {problem}" for part in parts for problem in part.found.problems),
     )
+
+
+def _victim(where: Path, schema: Schema) -> Victim:
+    if not where.exists():
+        raise FileError(f"expected the victim's checkpoint at {where}, got nothing there. Name it with --victim.")
+    return load_checkpoint(where, schema=schema).victim
 
 
 def _all_rows(name: str, data_dir: Path | None = None) -> Dataset | None:

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from hammingbox.attacks import ATTACKS
@@ -10,13 +11,16 @@ from hammingbox.report.labels import arguments
 from hammingbox.store import Run
 
 
-def commands(runs: Sequence[Run], spaces: Mapping[str, Mapping[str, Any]], classes: Sequence[str]) -> list[str]:
+def commands(
+    runs: Sequence[Run], spaces: Mapping[str, Mapping[str, Any]], classes: Sequence[str], folder: Path
+) -> list[str]:
     """One `compare` for each victim, seed and number of rows; `attack` where settings are not the defaults.
 
     Args:
         runs: of one data set and split.
         spaces: S(x) as JSON by its hash.
         classes: names by class id, for targets.
+        folder: where the store lies.
     """
     together: dict[tuple[str, ...], tuple[dict[str, None], set[int]]] = {}
     lines = []
@@ -42,7 +46,7 @@ def commands(runs: Sequence[Run], spaces: Mapping[str, Mapping[str, Any]], class
         shlex.join(["hammingbox", "compare", *place, "--attacks", ",".join(names), "--budgets", _listed(budgets)])
         for place, (names, budgets) in together.items()
     ]
-    return [f"{line} --out ." for line in [*compared, *lines]]
+    return [f"{line} --out {shlex.quote(str(folder))}" for line in [*compared, *lines]]
 
 
 def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str]:

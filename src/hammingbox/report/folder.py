@@ -51,7 +51,7 @@ def read_contents(folder: Path, *, asked: Mapping[str, Sequence[Finding]] | None
         lines = [
             line
             for runs, study in zip(groups.values(), studies, strict=True)
-            for line in commands(runs, spaces, study.schema.classes)
+            for line in commands(runs, spaces, study.schema.classes, folder)
         ]
         environments = _environments(store, [run for runs in groups.values() for run in runs])
     findings = []

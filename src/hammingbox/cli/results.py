@@ -1,0 +1,109 @@
+"""`hammingbox results`: what a results folder holds."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from hammingbox.cli.console import out, print_json
+from hammingbox.cli.options import Json
+from hammingbox.errors import InputError, unknown_name
+from hammingbox.files import write_bytes
+from hammingbox.report.export import FORMATS, What, records, row_records, run_record
+from hammingbox.store import Store
+
+app = typer.Typer(help="Lists, shows and exports what a results folder holds.", no_args_is_help=True)
+
+Folder = Annotated[Path, typer.Argument(help="Results folder, or its results.sqlite.", metavar="FOLDER")]
+
+
+@app.command("list")
+def list_runs(folder: Folder, json: Json = False) -> None:
+    """One line a run: rates with their intervals, and cost."""
+    with Store.open(folder) as store:
+        found = records(store, "runs")
+    if json:
+        print_json(found)
+        return
+    table = Table(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, show_edge=False)  # 80 columns are enough
+    for column in ("run", "data", "model", "defence", "attack"):
+        table.add_column(column)
+    for column in ("budget", "seed", "rows", "success %", "error %"):
+        table.add_column(column, justify="right")
+    for record in found:
+        rates = (
+            (f"{100 * record['success_rate']:.1f}", f"{100 * record['robust_error']:.1f}")
+            if record["rows"]
+            else ("-", "refused" if record["refused"] else "-")
+        )
+        facts = (record[name] for name in ("run", "data", "model"))
+        numbers = (record[name] for name in ("budget", "seed", "rows"))
+        defence = record["defence"].partition("(")[0]
+        table.add_row(*(Text(str(value)) for value in (*facts, defence, record["attack"], *numbers, *rates)))
+    out.print(table)
+
+
+@app.command("show")
+def show_run(
+    folder: Folder,
+    run: Annotated[int, typer.Argument(help="Number of the run, see `results list`.")],
+    examples: Annotated[int, typer.Option(min=0, help="Broken rows to show.")] = 3,
+    json: Json = False,
+) -> None:
+    """One run: its settings, rates, sittings with their environment, and some broken rows."""
+    with Store.open(folder) as store:
+        facts = store.run(run)
+        record, sessions = run_record(store, facts), store.sessions(run)
+        broken = [row for row in row_records(store, facts) if row["success"]][:examples]
+        names = [feature.name for feature in store.schema(facts).features]
+    if json:
+        print_json(record | {"sessions": [session.__dict__ for session in sessions], "examples": broken})
+        return
+    table = Table(show_header=False, box=None)
+    for name, value in record.items():
+        table.add_row(name, Text(f"{value:.4g}" if isinstance(value, float) else str(value)))
+    out.print(table)
+    for session in sessions:
+        env = session.environment
+        out.print(
+            f"sitting from {session.started} to {session.updated}: {session.rows} rows, {session.seconds:.1f} s, "
+            f"hammingbox {env['hammingbox']} (git {env['git'] or 'unknown'}), torch {env['torch']}, "
+            f"{env['threads']} of {env['cores']} cores",
+            highlight=False,
+        )
+    for row in broken:
+        changes = [
+            f"{name}: {old} -> {new}"
+            for name, old, new in zip(names, row["clean"], row["adversarial"], strict=True)
+            if old != new
+        ]
+        out.print(Text(f"row {row['row']}, {row['label']} -> {row['prediction']}: {'; '.join(changes)}"))
+
+
+@app.command("export")
+def export(
+    folder: Folder,
+    form: Annotated[str, typer.Option("--format", help=f"One of: {', '.join(FORMATS)}.")] = "csv",
+    what: Annotated[str, typer.Option(help="runs (a line each), or rows with their categories.")] = "runs",
+    file: Annotated[Path | None, typer.Option("--out", help="File to write; standard output without it.")] = None,
+) -> None:
+    """Writes runs or rows for other programs: CSV, Parquet, Markdown, LaTeX (booktabs)."""
+    if form not in FORMATS:
+        raise unknown_name("format", form, FORMATS)
+    chosen: dict[str, What] = {name: name for name in get_args(What)}
+    if what not in chosen:
+        raise unknown_name("part of a store", what, chosen)
+    with Store.open(folder) as store:
+        found = records(store, chosen[what])
+    if not found:
+        raise InputError(f"expected {what} to export in {folder}, got none. Run `hammingbox compare` first.")
+    content = FORMATS[form](found)
+    if file is not None:
+        write_bytes(file, content)
+        out.print(f"{len(found):,} {what} written to {file}", highlight=False)
+    else:
+        sys.stdout.buffer.write(content)

@@ -1,0 +1,117 @@
+"""A store's content for other programs: one record a run or one a row, as CSV, Parquet, Markdown or LaTeX."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+from hammingbox.errors import InputError
+from hammingbox.report.table import Table
+from hammingbox.store import Run, Store
+
+What = Literal["runs", "rows"]
+
+
+def run_record(store: Store, run: Run) -> dict[str, Any]:
+    """One flat record: what was run, its rates with their intervals, and its cost."""
+    rows = store.rows(run.id)
+    summary = rows.summary()
+    success, robust = summary.pop("success_interval"), summary.pop("robust_error_interval")
+    schema = store.schema(run)
+    return {
+        "run": run.id, "data": run.key.data, "split": run.key.split, "model": run.model, "defence": run.key.defence,
+        "victim": run.victim, "attack": run.name, "budget": run.key.budget, "seed": run.key.seed,
+        "target": "" if run.key.target is None else schema.classes[run.key.target],
+        "clean_error": 1 - rows.accuracy.value if len(rows) else None,
+        **summary,
+        "success_low": success[0], "success_high": success[1], "robust_low": robust[0], "robust_high": robust[1],
+        "seconds": run.seconds, "created": run.created, "refused": run.refused or "",
+        "settings": run.key.attack, "victim_sha256": run.key.victim_sha256,
+    }  # fmt: skip
+
+
+def row_records(store: Store, run: Run) -> Iterator[dict[str, Any]]:
+    """One record a row, with its categories before and after as lists."""
+    rows, schema = store.rows(run.id), store.schema(run)
+    for i in range(len(rows)):
+        clean = schema.decode(rows.clean[i].tolist())
+        adversarial = schema.decode(rows.adversarial[i].tolist())
+        yield {
+            "run": run.id, "data": run.key.data, "defence": run.key.defence, "attack": run.name,
+            "budget": run.key.budget, "seed": run.key.seed, "row": int(rows.numbers[i]),
+            "label": schema.classes[int(rows.labels[i])], "correct": bool(rows.correct[i]),
+            "success": bool(rows.success[i]), "prediction": schema.classes[int(rows.logits[i].argmax())],
+            "distance": int(rows.distance[i]), "margin": rows.margin[i].item(), "forward": int(rows.forward[i]),
+            "backward": int(rows.backward[i]), "stage": int(rows.stage[i]),
+            "clean": list(clean), "adversarial": list(adversarial),
+        }  # fmt: skip
+
+
+def records(store: Store, what: What) -> list[dict[str, Any]]:
+    """All records of a store."""
+    if what == "runs":
+        return [run_record(store, run) for run in store.runs()]
+    return [record for run in store.runs() for record in row_records(store, run)]
+
+
+def runs_table(found: list[dict[str, Any]], title: str) -> Table:
+    """Runs as a table for people."""
+    columns = ("run", "data", "model", "defence", "attack", "ε", "seed", "rows", "clean error %", "success %",
+               "95 % interval", "robust error %", "passes a row", "seconds a row")  # fmt: skip
+    return Table(title, columns, tuple(_run_cells(record) for record in found), text_columns=5)
+
+
+def _run_cells(record: dict[str, Any]) -> tuple[str, ...]:
+    facts = (
+        str(record["run"]), record["data"], record["model"], record["defence"], record["attack"],
+        str(record["budget"]), str(record["seed"]), str(record["rows"]),
+    )  # fmt: skip
+    if not record["rows"]:
+        return (*facts, *("-" * 6))
+    attacked = max(record["correct"], 1)
+    return (
+        *facts,
+        f"{100 * record['clean_error']:.1f}",
+        f"{100 * record['success_rate']:.1f}",
+        f"{100 * record['success_low']:.1f} to {100 * record['success_high']:.1f}",
+        f"{100 * record['robust_error']:.1f}",
+        f"{(record['forward'] + record['backward']) / attacked:.0f}",
+        f"{record['seconds'] / attacked:.3g}",
+    )
+
+
+def _to_csv(found: list[dict[str, Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(found[0]), lineterminator="\n")
+    writer.writeheader()
+    for record in found:
+        writer.writerow({k: json.dumps(v, ensure_ascii=False) if isinstance(v, list) else v for k, v in record.items()})
+    return text.getvalue().encode()
+
+
+def _to_parquet(found: list[dict[str, Any]]) -> bytes:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise InputError(
+            "expected pyarrow for Parquet, got none. Install it with `pip install 'hammingbox[parquet]'`."
+        ) from error
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(found), sink)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def _people_only(found: list[dict[str, Any]]) -> Table:
+    if "settings" not in found[0]:
+        raise InputError("expected csv or parquet for rows, got a format for people. Export the runs instead.")
+    return runs_table(found, "Results")
+
+
+FORMATS: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
+    "csv": _to_csv,
+    "parquet": _to_parquet,
+    "markdown": lambda found: _people_only(found).markdown().encode(),
+    "latex": lambda found: _people_only(found).latex("tab:results").encode(),
+}

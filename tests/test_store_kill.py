@@ -1,0 +1,111 @@
+"""A run killed with `kill -9` at any moment goes on where it stopped and ends with the same records."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from hammingbox import Checkpoint, build
+from hammingbox.data.schema import Splits
+from hammingbox.store import FILE, Store
+
+KILLS = 20
+WORKER = Path(__file__).with_name("kill_worker.py")
+
+
+@pytest.fixture(scope="module")
+def victim(splice_splits: Splits, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small net with its first weights: what it knows does not matter here."""
+    folder = tmp_path_factory.mktemp("victim")
+    Checkpoint(
+        build("cnn", splice_splits.schema, channels=4, dim=2), "cnn", {"channels": 4, "dim": 2}, splice_splits.schema
+    ).save(folder)
+    return folder
+
+
+def start(victim: Path, folder: Path) -> subprocess.Popen[str]:
+    """The worker, one that forks for each sitting: importing torch twenty times would take minutes."""
+    return subprocess.Popen(
+        [sys.executable, str(WORKER), str(victim), str(folder)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+
+
+def sitting(worker: subprocess.Popen[str]) -> int:
+    """Starts a sitting and returns the number of its process."""
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    worker.stdin.write("go\n")
+    worker.stdin.flush()
+    return int(worker.stdout.readline())
+
+
+def outcome(worker: subprocess.Popen[str]) -> str:
+    assert worker.stdout is not None
+    return worker.stdout.readline().strip()
+
+
+def finish(worker: subprocess.Popen[str]) -> None:
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    worker.stdin.close()
+    worker.stdout.close()
+    assert worker.wait(30) == 0
+
+
+def records(folder: Path) -> list[tuple[object, ...]]:
+    """All rows, byte for byte, and what their runs are; times are not part of a record."""
+    with sqlite3.connect(folder / FILE) as connection:
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'rows'").fetchone():
+            return []  # killed before the tables were there
+        found = connection.execute(
+            "SELECT attack, budget, seed, victim_sha256, rows.* FROM rows JOIN runs ON runs.id = rows.run "
+            "ORDER BY attack, budget, seed, number"
+        ).fetchall()
+    connection.close()
+    return found
+
+
+def test_twenty_kills_lose_nothing_and_do_nothing_twice(victim: Path, tmp_path: Path) -> None:
+    whole, torn = tmp_path / "whole", tmp_path / "torn"
+    worker = start(victim, whole)
+    begin = time.monotonic()
+    sitting(worker)
+    assert outcome(worker) == "0"
+    uninterrupted = time.monotonic() - begin
+    finish(worker)
+    wanted = records(whole)
+
+    worker = start(victim, torn)
+    chance = random.Random(0)
+    kills, unfinished, seen = 0, 0, set()
+    while kills < KILLS:
+        process = sitting(worker)
+        # Short enough that twenty sittings do not finish the work, long enough that each may write a batch.
+        time.sleep(chance.uniform(0.0, uninterrupted / 12))
+        with suppress(ProcessLookupError):  # it was quicker
+            os.kill(process, signal.SIGKILL)
+        ended = outcome(worker)
+        assert ended in ("0", str(-signal.SIGKILL)), "a sitting after a kill must be able to go on"
+        kills += ended != "0"
+        if (torn / FILE).exists():
+            now = {row[:3] + row[5:6] for row in records(torn)}
+            assert seen <= now, "a row that was recorded is gone"
+            seen = now
+            unfinished += len(now) < len(wanted)
+    assert unfinished >= KILLS // 2, "most kills must hit work that is not done yet"
+    sitting(worker)
+    assert outcome(worker) == "0"
+    finish(worker)
+
+    assert records(torn) == wanted
+    with Store.open(torn) as store:
+        for run in store.runs():
+            assert sum(session.rows for session in store.sessions(run.id)) == run.rows, "no row was recorded twice"
