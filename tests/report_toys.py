@@ -16,6 +16,8 @@ from toys import ToyVictim, toy_rows, toy_schema
 
 NASTY = "<script>window.pwned=1</script>"
 LETTERS = Schema.sequence(12, "ACGT", ("coding", "not"), prefix="base ")
+WORDS = ("good", "bad", "film", ",", ".", "(", ")", '"', "'s", "n't", "$", "...", "<br />")
+TEXT = Schema.sequence(90, ("<pad>", "<unknown>", "<name>", *WORDS), ("dull", "fine"), prefix="word ")
 TABLE = toy_schema((3, 2, 5, 3, 4))
 HOSTILE = Schema(
     (

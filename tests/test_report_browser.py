@@ -10,7 +10,8 @@ from browser import Page, browser, needs_browser
 from hammingbox.evaluate import Rows
 from hammingbox.report.folder import write_report
 from hammingbox.store import Store
-from report_toys import HOSTILE, LETTERS, TABLE, fill
+from hammingbox.text.tokens import join_words
+from report_toys import HOSTILE, LETTERS, TABLE, TEXT, fill
 
 pytestmark = needs_browser
 
@@ -241,6 +242,28 @@ def test_several_victims_and_tables(page: Page, tmp_path: Path) -> None:
     assert page.run("document.querySelector('[id^=victims-table] tbody').rows.length") == 2
     assert page.run("document.querySelector('.written').textContent") == "", "a table shows only what changed"
     assert re.match(r"f\d: c\d → c\d", page.run("document.querySelector('.changes li').textContent"))
+
+
+def test_a_text_is_written_as_the_package_writes_it(page: Page, tmp_path: Path) -> None:
+    fill(tmp_path, TEXT, attacks=("ga",), budgets=(2,))
+    write_report(tmp_path)
+    show(page, tmp_path)
+    ((*_, rows),) = stored(tmp_path)
+    clean_text = (
+        "(() => { const copy = document.querySelector('.written').cloneNode(true);"
+        "for (const e of copy.querySelectorAll('ins, button')) e.remove(); return copy.textContent; })()"
+    )
+    for i in range(3, 9):
+        choose(page, search=f"#{int(rows.numbers[i])}")
+        words = list(TEXT.decode(rows.clean[i].tolist()))
+        while words[-1] == "<pad>":
+            words.pop()
+        whole = join_words(words).replace("<br />", "\N{PILCROW SIGN}")
+        pieces = page.run(clean_text).split("\N{HORIZONTAL ELLIPSIS}")
+        assert len(pieces) > 1, "what lies far from a change is left out at first"
+        assert [piece for piece in pieces if piece.strip() not in whole] == [], whole
+        page.run("document.querySelector('.more').click()")
+        assert page.run(clean_text) == whole
 
 
 def test_print_opens_every_detail(page: Page, folder: Path, tmp_path: Path) -> None:

@@ -181,10 +181,22 @@
 
   const marked = (old, now, title) => make("mark", { title }, make("del", {}, old), make("ins", {}, now));
 
-  /** Whether a blank stands before a word, as `join_words` of the package has it. */
+  /** A line break inside a text, as a sign. */
+  const sign = (word) => (word === "<br />" ? "\u00b6" : word);
+
+  /** Which words have a blank before them; those of a text as `join_words` of the package has it. */
+  function blanks(form, words) {
+    if (form !== "words") return words.map((_, i) => form === "events" && i > 0);
+    let quoted = false;
+    let glue = true;
+    return words.map((word) => {
+      const tight = glue || (word === '"' && quoted) || TIGHT.has(word) || (word.length > 1 && "'\u2019".includes(word[0]));
+      if (word === '"') quoted = !quoted;
+      glue = "([{$#".includes(word) || (word === '"' && quoted);
+      return !tight;
+    });
+  }
   const TIGHT = new Set([".", ",", ";", ":", "!", "?", ")", "]", "}", "%", "...", "n't"]);
-  const apart = (before, word) =>
-    before !== undefined && !TIGHT.has(word) && !(word.length > 1 && "'\u2019".includes(word[0])) && !"([{$#".includes(before);
 
   function written(rows, row, whole) {
     const changes = new Map(rows.changes(row).map(([feature, old, now]) => [feature, [rows.words[feature][old], rows.words[feature][now]]]));
@@ -194,20 +206,21 @@
     const last = rows.form === "words" ? words.findLastIndex((word) => word !== "<pad>") + 1 : words.length;
     const long = rows.form !== "letters" && last > 60 && !whole;
     const near = new Uint8Array(last);
+    const blank = blanks(rows.form, words);
     for (const feature of changes.keys()) near.fill(1, Math.max(0, feature - NEAR), feature + NEAR + 1);
     if (!changes.size) near.fill(1, 0, 2 * NEAR);
     let plain = "";
     for (let i = 0; i < last; i++) {
       if (long && !near[i]) {
-        if (i === 0 || near[i - 1]) plain += " \u2026";
+        if (i === 0 || near[i - 1]) plain += i === 0 ? "\u2026" : " \u2026";
         continue;
       }
-      if (rows.form === "events" ? i > 0 : rows.form === "words" && apart(words[i - 1], words[i])) plain += " ";
+      if (blank[i]) plain += " ";
       if (!changes.has(i)) {
-        plain += words[i] === "<br />" ? "\u00b6" : words[i];
+        plain += sign(words[i]);
         continue;
       }
-      shown.append(plain, marked(...changes.get(i), rows.features[i]));
+      shown.append(plain, marked(...changes.get(i).map(sign), rows.features[i]));
       plain = "";
     }
     shown.append(plain);

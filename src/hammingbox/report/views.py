@@ -160,6 +160,11 @@ class StudyView:
         return [cell for victim in self.victims for cell in victim.cells.values() if cell.waiting]
 
     @property
+    def enumerated(self) -> bool:
+        """Whether it is known for some budget which rows can fall at all."""
+        return any(cell.missed is not None for victim in self.victims for cell in victim.cells.values())
+
+    @property
     def positions(self) -> str:
         """Where in a sequence the changes fall; nothing for tables, whose columns have names."""
         if self.study.form == "columns" or not self.features.fallen:
