@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 import torch
 
+from hammingbox.data.schema import Feature, Schema
+from hammingbox.diagnose import Finding
 from hammingbox.errors import FileError
 from hammingbox.evaluate import Rows
+from hammingbox.report.doubts import doubts
 from hammingbox.report.folder import read_contents, write_report
 from hammingbox.report.labels import arguments
 from hammingbox.report.packing import pack
@@ -57,7 +60,7 @@ def test_every_rate_of_the_page_is_the_stores(folder: Path) -> None:
         fell, right = int(rows.success.sum()), int(rows.correct.sum())
         low, high = rows.success_rate.interval
         cell = f"{name}, budget {budget}: {fell} of {right} rows fall; show them"
-        span = f"{100 * low:.0f}\N{EN DASH}{100 * high:.0f} %"
+        span = f"{100 * low:.0f}\N{EN DASH}{100 * high:.0f}\N{NO-BREAK SPACE}%"
         assert f'aria-label="{cell}">{100 * fell / right:.1f}</a><small>{span}' in page
     assert "right on 27 of 30 rows before any attack" in page
 
@@ -140,7 +143,7 @@ def test_an_unfinished_an_empty_and_a_missing_store(tmp_path: Path) -> None:
     fill(tmp_path, TABLE, attacks=("ga",), budgets=(1,), rows=30)
     fill(tmp_path, TABLE, attacks=("random",), budgets=(1,), rows=12)
     page = write_report(tmp_path).read_text()
-    assert "<strong>Not finished:</strong> 18 rows of 1 runs are still to come" in page
+    assert "<strong>Fewer rows:</strong> 1 run lacks 18 rows that others have" in page
     assert "1 of 2 runs have fewer than the 30 rows" in page
 
 
@@ -160,16 +163,33 @@ def test_a_random_victim_and_probabilities_as_logits_are_doubted(folder: Path) -
     contents = read_contents(folder)
     (study,) = contents.studies
     assert {finding.check for finding in contents.findings[0]} >= {"few rows"}
-    from hammingbox.report.doubts import doubts
-
     before = study.before[study.victims[0]]
     rows = stored(folder)[0][2]
     before.add(study.runs[0].place, rows.clean_logits.numpy() + 0.5)
-    checks = {finding.check: finding for finding in doubts(study)}
+    checks = {finding.check: finding for finding in doubts(study, study.victims[0])}
     assert "differ by up to 0.5" in checks["deterministic victim"].seen
     study.before[study.victims[0]] = type(before)()
     study.before[study.victims[0]].add(study.runs[0].place, rows.clean_logits.softmax(1).numpy())
-    assert "logits" in {finding.check for finding in doubts(study)}
+    assert "logits" in {finding.check for finding in doubts(study, study.victims[0])}
+
+
+def test_what_a_victim_said_itself_goes_before_what_its_rows_say(tmp_path: Path) -> None:
+    fill(tmp_path, TABLE, victims=("one", "two"), rows=12, attacks=("ga",), budgets=(1,))
+    with Store.open(tmp_path) as store:
+        first = store.runs()[0].key.victim_sha256
+    heard = {first: [Finding("few rows", "error", "I was asked", "it means", "do")], "another": []}
+    (findings,) = read_contents(tmp_path, asked=heard).findings
+    assert [(f.severity, f.seen.split(":")[0]) for f in findings if f.check == "few rows"] == [
+        ("error", "one (mlp)"),
+        ("note", "two (mlp)"),
+    ]
+
+
+def test_a_store_of_refusals_alone(tmp_path: Path) -> None:
+    fill(tmp_path, toy_schema((9,) * 9), attacks=("exhaustive",), budgets=(6,), rows=4)
+    page = write_report(tmp_path).read_text()
+    assert "exhaustive at budget 6 was not run" in page
+    assert "No row fell" in page
 
 
 def test_lists_of_different_lengths() -> None:
@@ -200,8 +220,6 @@ def test_the_true_class_is_kept_however_unlikely() -> None:
 
 
 def test_how_rows_are_written() -> None:
-    from hammingbox.data.schema import Feature, Schema
-
     assert row_form(LETTERS) == "letters"
     assert row_form(TABLE) == "columns"
     assert row_form(Schema.sequence(4, ["10", "11"], ("a", "b"), prefix="event ")) == "events"

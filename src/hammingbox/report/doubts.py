@@ -16,14 +16,9 @@ _FEW = 30
 """Below this many rows an interval is wider than most effects one looks for."""
 
 
-def doubts(study: Study) -> list[Finding]:
-    """Checks every victim of a study, and its results against each other."""
-    found = []
-    for victim in study.victims:
-        prefix = f"{victim}: " if len(study.victims) > 1 else ""
-        mine = [*_answers(study, victim), *_rows(study, victim), *_results(study, victim)]
-        found += [Finding(f.check, f.severity, prefix + f.seen, f.means, f.remedy) for f in mine]
-    return found
+def doubts(study: Study, victim: str) -> list[Finding]:
+    """Checks a victim of a study: its answers, its rows, and its results against each other."""
+    return [*_answers(study, victim), *_rows(study, victim), *_results(study, victim)]
 
 
 def _answers(study: Study, victim: str) -> list[Finding]:

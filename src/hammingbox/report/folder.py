@@ -54,17 +54,7 @@ def read_contents(folder: Path, *, asked: Mapping[str, Sequence[Finding]] | None
             for line in commands(runs, spaces, study.schema.classes, folder)
         ]
         environments = _environments(store, [run for runs in groups.values() for run in runs])
-    findings = []
-    for runs, study in zip(groups.values(), studies, strict=True):
-        names = victim_labels(runs)
-        heard = [
-            replace(finding, seen=f"{names[digest]}: {finding.seen}" if len(names) > 1 else finding.seen)
-            for digest, some in (asked or {}).items()
-            if digest in names
-            for finding in some
-        ]
-        seen = [finding for finding in doubts(study) if finding.check not in {one.check for one in heard}]
-        findings.append([*heard, *seen])
+    findings = [_findings(study, runs, asked or {}) for runs, study in zip(groups.values(), studies, strict=True)]
     return Contents(studies, findings, lines, environments, FILE)
 
 
@@ -87,6 +77,18 @@ def _study(store: Store, runs: Sequence[Run]) -> Study:
         )
         study.add(facts, store.rows(run.id) if run.rows else None)
     return study
+
+
+def _findings(study: Study, runs: Sequence[Run], asked: Mapping[str, Sequence[Finding]]) -> list[Finding]:
+    """What each victim showed when it was asked, then what its rows say that it did not."""
+    found = []
+    names = victim_labels(runs)
+    for digest, name in names.items():
+        heard = asked.get(digest, ())
+        known = {finding.check for finding in heard}
+        mine = [*heard, *(finding for finding in doubts(study, name) if finding.check not in known)]
+        found += [replace(f, seen=f"{name}: {f.seen}") if len(names) > 1 else f for f in mine]
+    return found
 
 
 def _environments(store: Store, runs: Sequence[Run]) -> list[dict[str, Any]]:

@@ -34,8 +34,9 @@ def pack(study: Study, limit: int) -> Packed:
     share = min(1.0, _MOST_RAW / max(1, _raw_size(study)))
     while True:
         keep = np.zeros(places, np.bool_)
-        keep[np.unique(np.linspace(0, places - 1, max(1, round(share * places))).astype(np.int64))] = True
-        rows = sum(int(keep[run.place].sum()) for run in study.runs) if places else 0
+        if places:
+            keep[np.linspace(0, places - 1, max(1, round(share * places))).astype(np.int64)] = True
+        rows = sum(int(keep[run.place].sum()) for run in study.runs)
         text = base64.b64encode(_block(study, keep)).decode()
         if len(text) <= limit or keep.sum() <= 1:
             return Packed(text, rows, total)

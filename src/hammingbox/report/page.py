@@ -87,7 +87,7 @@ def _read(name: str) -> str:
 
 def _span(interval: tuple[float, float]) -> str:
     low, high = interval
-    return f"{100 * low:.0f}\N{EN DASH}{100 * high:.0f} %"
+    return f"{100 * low:.0f}\N{EN DASH}{100 * high:.0f}\N{NO-BREAK SPACE}%"
 
 
 def _short(value: float) -> str:

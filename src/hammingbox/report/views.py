@@ -198,4 +198,4 @@ class StudyView:
 
 def percent(value: float) -> str:
     """A share as it is written everywhere on the page."""
-    return f"{100 * value:.1f} %"
+    return f"{100 * value:.1f}\N{NO-BREAK SPACE}%"
