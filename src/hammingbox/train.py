@@ -1,115 +1,301 @@
-"""Training: one loop, early stopping on the validation set."""
+"""Training: one loop for every defence, with early stopping, and a state from which a killed run goes on."""
 
 import copy
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from time import perf_counter
+from typing import Any, Literal
 
 import torch
-from torch.nn import functional
 
+from hammingbox.attacks.base import Attack
+from hammingbox.attacks.swap import Swap
 from hammingbox.data.schema import Dataset, Splits
+from hammingbox.defences.base import Batch, Defence
+from hammingbox.defences.standard import Standard
 from hammingbox.errors import InputError, VictimError
+from hammingbox.models.checkpoint import weights_digest
 from hammingbox.models.victim import Victim
 from hammingbox.seeding import torch_generator
+from hammingbox.space import FullSpace, ThreatModel
+from hammingbox.training_state import TrainingState, read_state, write_state
+
+Criterion = Literal["clean", "robust", "mean"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """How long and how fast.
+    """How long, how fast, and which epoch is the best.
 
     Attributes:
         epochs: at most this many passes over the training rows.
         batch_size: rows a step.
-        learning_rate: of Adam, falling to zero along a cosine.
+        learning_rate: of Adam.
+        schedule: the learning rate falls to zero along a cosine, or stays.
         weight_decay: of Adam.
         clip: largest norm of the gradient.
-        patience: stop when the validation accuracy has not risen for so many epochs.
-        seed: order of rows and dropout.
+        patience: stop when the criterion has not risen for so many epochs.
+        criterion: the epoch kept has the best validation accuracy on clean rows, on attacked rows, or their mean.
+        robust_rows: validation rows attacked after each epoch; needed unless the criterion is "clean".
+        ramp: the budget rises from 1 to the threat's over so many epochs; only then an epoch can be the best.
+        seed: order of rows, dropout and inner attacks.
     """
 
     epochs: int = 25
     batch_size: int = 64
     learning_rate: float = 3e-3
+    schedule: Literal["cosine", "constant"] = "cosine"
     weight_decay: float = 1e-4
     clip: float = 1.0
     patience: int = 8
+    criterion: Criterion = "clean"
+    robust_rows: int = 0
+    ramp: int = 1
     seed: int = 0
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            if name != "seed" and value <= 0 and not (name == "weight_decay" and value == 0):
-                raise InputError(f"expected {name} above 0, got {value}.")
+            least_zero = name in ("weight_decay", "robust_rows", "seed")
+            if not isinstance(value, str) and (value < 0 or (value == 0 and not least_zero)):
+                raise InputError(f"expected {name} {'of at least' if least_zero else 'above'} 0, got {value}.")
+        if self.criterion not in ("clean", "robust", "mean") or self.schedule not in ("cosine", "constant"):
+            raise InputError(
+                "expected the criterion clean, robust or mean and the schedule cosine or constant, "
+                f"got {self.criterion!r} and {self.schedule!r}."
+            )
+        if self.criterion != "clean" and not self.robust_rows:
+            raise InputError(f"expected robust_rows above 0 for the criterion {self.criterion!r}, got 0.")
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """One line of a training history."""
+    """One line of a training history.
+
+    Attributes:
+        epoch: counted from 1.
+        epochs: how many there may be.
+        loss: average over the training rows.
+        validation_accuracy: on clean validation rows.
+        robust_accuracy: on attacked validation rows; None when none were attacked.
+        seconds: of training, without validation.
+        best: no epoch before was better by the criterion.
+        budget: of this epoch's inner attacks.
+        notes: the defence's own numbers, averaged over the epoch.
+    """
 
     epoch: int
     epochs: int
     loss: float
     validation_accuracy: float
+    robust_accuracy: float | None
     seconds: float
     best: bool
+    budget: int
+    notes: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where within an epoch the training is."""
+
+    epoch: int
+    step: int
+    steps: int
+    loss: float
 
 
 def fit(
-    victim: Victim, splits: Splits, config: TrainConfig, *, on_epoch: Callable[[Epoch], None] = lambda _: None
+    victim: Victim,
+    splits: Splits,
+    config: TrainConfig,
+    *,
+    defence: Defence | None = None,
+    threat: ThreatModel | None = None,
+    folder: Path | None = None,
+    on_epoch: Callable[[Epoch], None] = lambda _: None,
+    on_step: Callable[[Progress], None] = lambda _: None,
 ) -> list[Epoch]:
-    """Trains a victim in place by cross entropy and leaves it, in eval mode, at its best validation epoch.
+    """Trains a victim in place and leaves it, in eval mode, at its best validation epoch.
+
+    With a folder, the whole state is written there after every epoch; called again with the same arguments after it
+    was killed, it goes on from there and ends with the same weights as a run that was never interrupted.
 
     Args:
         victim: its parameters are changed.
         splits: training and validation rows.
         config: how long and how fast.
-        on_epoch: called after each epoch.
+        defence: what is minimised; standard training by default.
+        threat: what the attacker may do; needed by every other defence.
+        folder: for the state of the training.
+        on_epoch: called after each epoch, also for the epochs that a resumed run finds done.
+        on_step: called after each step.
 
     Raises:
-        InputError: there is nothing to train on.
-        VictimError: the loss is not finite.
+        InputError: there is nothing to train on, or no threat to defend against.
+        FileError: the state in the folder belongs to another training.
+        VictimError: the loss is not finite, or the defence cannot train this victim.
     """
-    if not len(splits.train) or not len(splits.validation):
-        raise InputError(
-            f"expected training and validation rows in {splits.test.name}, got {len(splits.train)} and "
-            f"{len(splits.validation)}. Where only test rows are public, attack a released model instead."
-        )
-    order = torch_generator(config.seed)
-    optimiser = torch.optim.AdamW(victim.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
-    steps = -(-len(splits.train) // config.batch_size)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, config.epochs * steps)
-    history: list[Epoch] = []
-    best_accuracy, best_state, best_epoch = -1.0, copy.deepcopy(victim.state_dict()), 0
-    # Dropout draws from the global generator: borrow it, seeded, and give it back.
+    training = _Training(victim, splits, config, defence or Standard(), threat)
+    if folder is not None and (state := read_state(folder, training.identity)) is not None:
+        training.restore(state)
+        for epoch in training.history:
+            on_epoch(epoch)
+    # Dropout draws from the global generator: borrow it and give it back.
     with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(config.seed)
-        for epoch in range(1, config.epochs + 1):
-            begin, total = perf_counter(), 0.0
-            victim.train()
-            for rows in torch.randperm(len(splits.train), generator=order).split(config.batch_size):
-                x, y = splits.train.batch(rows)
-                loss = functional.cross_entropy(victim(x), y)
-                if not loss.isfinite():
-                    raise VictimError("expected a finite training loss, got NaN or infinity. Lower the learning rate.")
-                optimiser.zero_grad()
-                loss.backward()
-                torch.nn.utils.clip_grad_norm_(victim.parameters(), config.clip)
-                optimiser.step()
-                schedule.step()
-                total += loss.item() * len(rows)
-            score = accuracy(victim, splits.validation)
-            improved = score > best_accuracy
-            if improved:
-                best_accuracy, best_state, best_epoch = score, copy.deepcopy(victim.state_dict()), epoch
-            history.append(
-                Epoch(epoch, config.epochs, total / len(splits.train), score, perf_counter() - begin, improved)
-            )
-            on_epoch(history[-1])
-            if epoch - best_epoch >= config.patience:
-                break
-    victim.load_state_dict(best_state)
+        torch.default_generator.set_state(training.dropout_state)
+        while not training.over:
+            training.run_epoch(on_step)
+            on_epoch(training.history[-1])
+            if folder is not None:
+                write_state(folder, training.state())
+    victim.load_state_dict(training.best_weights)
     victim.eval()
-    return history
+    return training.history
+
+
+class _Training:
+    """Everything that moves while a victim is trained."""
+
+    def __init__(
+        self, victim: Victim, splits: Splits, config: TrainConfig, defence: Defence, threat: ThreatModel | None
+    ) -> None:
+        if not len(splits.train) or not len(splits.validation):
+            raise InputError(
+                f"expected training and validation rows in {splits.test.name}, got {len(splits.train)} and "
+                f"{len(splits.validation)}. Where only test rows are public, attack a released model instead."
+            )
+        if threat is None:
+            if not isinstance(defence, Standard) or config.robust_rows:
+                raise InputError(f"expected a threat model to train {type(defence).__name__} against, got none.")
+            threat = ThreatModel(FullSpace(splits.schema), 0)
+        self.victim, self.splits, self.config, self.defence, self.threat = victim, splits, config, defence, threat
+        defence.begin(victim, len(splits.train), threat)
+        self.identity: dict[str, Any] = {
+            "defence": repr(defence),
+            "config": asdict(config),
+            "budget": threat.budget,
+            "space": threat.space.to_json(),
+            "data_sha256": splits.train.digest,
+            "start_sha256": weights_digest(victim),
+        }
+        trained = [p for p in victim.parameters() if p.requires_grad]
+        self.optimiser = torch.optim.AdamW(trained, lr=config.learning_rate, weight_decay=config.weight_decay)
+        self.steps = -(-len(splits.train) // config.batch_size)
+        whole = config.epochs * self.steps
+        self.schedule: torch.optim.lr_scheduler.LRScheduler = (
+            torch.optim.lr_scheduler.CosineAnnealingLR(self.optimiser, whole)
+            if config.schedule == "cosine"
+            else torch.optim.lr_scheduler.ConstantLR(self.optimiser, factor=1.0)
+        )
+        self.order = torch_generator(config.seed)
+        self.dropout_state = torch_generator(config.seed).get_state()
+        self.history: list[Epoch] = []
+        self.best_weights = copy.deepcopy(victim.state_dict())
+
+    @property
+    def over(self) -> bool:
+        """All epochs done, or none was better for too long."""
+        best = max((e.epoch for e in self.history if e.best), default=0)
+        return len(self.history) >= self.config.epochs or len(self.history) - best >= self.config.patience
+
+    def budget(self, epoch: int) -> int:
+        """The budget of an epoch's inner attacks: it rises to the threat's along the ramp."""
+        full = self.threat.budget
+        return min(full, max(1, -(-full * epoch // self.config.ramp))) if full else 0
+
+    def run_epoch(self, on_step: Callable[[Progress], None]) -> None:
+        """One pass over the training rows, and what the validation rows say of it."""
+        config, epoch = self.config, len(self.history) + 1
+        begin, total, notes = perf_counter(), 0.0, dict[str, float]()
+        threat = ThreatModel(self.threat.space, self.budget(epoch))
+        self.victim.train()
+        everything = torch.randperm(len(self.splits.train), generator=self.order).split(config.batch_size)
+        for number, rows in enumerate(everything, 1):
+            x, y = self.splits.train.batch(rows)
+            # A seed of its own for every step: the noise of inner attacks needs no state.
+            batch = Batch(rows, x, y, seed=(config.seed << 40) + (epoch - 1) * self.steps + number)
+            step = self.defence(self.victim, batch, threat)
+            if not step.loss.isfinite():
+                raise VictimError("expected a finite training loss, got NaN or infinity. Lower the learning rate.")
+            self.optimiser.zero_grad()
+            step.loss.backward()
+            torch.nn.utils.clip_grad_norm_(self.victim.parameters(), config.clip)
+            self.optimiser.step()
+            self.schedule.step()
+            total += step.loss.item() * len(rows)
+            for name, value in step.notes.items():
+                notes[name] = notes.get(name, 0.0) + value / self.steps
+            on_step(Progress(epoch, number, self.steps, step.loss.item()))
+        seconds = perf_counter() - begin
+        clean = accuracy(self.victim, self.splits.validation)
+        robust = self._robust_accuracy()
+        ready = threat.budget == self.threat.budget
+        best = ready and all(
+            self._score(clean, robust) > self._score(e.validation_accuracy, e.robust_accuracy)
+            for e in self.history
+            if e.best
+        )
+        if best or not ready:
+            self.best_weights = copy.deepcopy(self.victim.state_dict())
+        self.history.append(
+            Epoch(
+                epoch, config.epochs, total / len(self.splits.train), clean, robust, seconds, best, threat.budget, notes
+            )
+        )
+
+    def _score(self, clean: float, robust: float | None) -> float:
+        if self.config.criterion == "clean" or robust is None:
+            return clean
+        return robust if self.config.criterion == "robust" else (clean + robust) / 2
+
+    def _robust_accuracy(self) -> float | None:
+        rows = min(self.config.robust_rows, len(self.splits.validation))
+        if not rows or self.threat.budget == 0:
+            return None
+        return robust_accuracy(self.victim, self.splits.validation.take(slice(0, rows)), self.threat, Swap())
+
+    def state(self) -> TrainingState:
+        """Everything a killed run needs to go on to the same weights."""
+        moments = {
+            f"{number}.{name}": value
+            for number, values in self.optimiser.state_dict()["state"].items()
+            for name, value in values.items()
+        }
+        return TrainingState(
+            identity=self.identity,
+            groups={
+                "victim": self.victim.state_dict(),
+                "best": self.best_weights,
+                "defence": self.defence.state_dict(),
+                "optimiser": moments,
+                "generators": {"order": self.order.get_state(), "dropout": torch.default_generator.get_state()},
+            },
+            numbers={
+                "history": [asdict(epoch) for epoch in self.history],
+                "schedule": self.schedule.state_dict(),
+                "learning_rate": [group["lr"] for group in self.optimiser.param_groups],
+            },
+        )
+
+    def restore(self, state: TrainingState) -> None:
+        """Goes to where a killed run was."""
+        groups, numbers = state.groups, state.numbers
+        self.victim.load_state_dict(groups["victim"])
+        self.best_weights = groups["best"]
+        self.defence.load_state_dict(groups["defence"])
+        moments: dict[int, dict[str, torch.Tensor]] = {}
+        for key, value in groups["optimiser"].items():
+            number, name = key.split(".")
+            moments.setdefault(int(number), {})[name] = value
+        kept = self.optimiser.state_dict()
+        for group, rate in zip(kept["param_groups"], numbers["learning_rate"], strict=True):
+            group["lr"] = rate
+        self.optimiser.load_state_dict(kept | {"state": moments})
+        self.schedule.load_state_dict(numbers["schedule"])
+        self.order.set_state(groups["generators"]["order"])
+        self.dropout_state = groups["generators"]["dropout"]
+        self.history = [Epoch(**line) for line in numbers["history"]]
 
 
 def accuracy(victim: Victim, data: Dataset, *, batch_size: int = 1024) -> float:
@@ -121,3 +307,9 @@ def accuracy(victim: Victim, data: Dataset, *, batch_size: int = 1024) -> float:
             x, y = data.batch(rows)
             right += int((victim(x).argmax(1) == y).sum())
     return right / len(data)
+
+
+def robust_accuracy(victim: Victim, data: Dataset, threat: ThreatModel, attack: Attack, *, seed: int = 0) -> float:
+    """Share of rows that are right and stay right under an attack."""
+    x, y = data.batch(slice(None))
+    return 1.0 - attack(victim, x, y, threat, seed=seed).success.float().mean().item()

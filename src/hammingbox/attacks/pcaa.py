@@ -13,7 +13,7 @@ from hammingbox.models.victim import Victim
 from hammingbox.problem import Problem, Untargeted, all_points
 from hammingbox.seeding import RowRandom
 from hammingbox.space import Candidates, ThreatModel
-from hammingbox.types import Ids, Labels, ManySlots, OptionFloat, RowFloat, SampleFloat
+from hammingbox.types import Ids, Labels, ManySlots, OptionFloat, RowFloat, SampleFloat, Slots
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,16 @@ class Distribution:
         """Log P(x') of discrete rows."""
         options = self.candidates.layout.starts + slots
         return self.log_probabilities[:, None].expand(-1, slots.shape[1], -1).gather(2, options).sum(2)
+
+    def mode(self, budget: int) -> Slots:
+        """The likeliest row with as many changes as the budget allows."""
+        layout = self.candidates.layout
+        odds = self.log_probabilities - layout.spread(layout.first(self.log_probabilities))
+        odds = odds.masked_fill(~self.candidates.moves, -torch.inf)
+        best = layout.reduce(odds, lambda rectangle: rectangle.amax(-1)).topk(min(budget, layout.features))
+        chosen = torch.zeros_like(self.candidates.clean)
+        # A feature that cannot change has slot 0 for its best.
+        return chosen.scatter(1, best.indices, layout.argmax(odds).gather(1, best.indices))
 
     def draw(self, random: RowRandom, samples: int, *, budget: int | None = None) -> ManySlots:
         """Discrete rows x' ~ pi.
@@ -111,8 +121,9 @@ class PCAA(Search):
         samples: n_g, Gumbel samples a step.
         tau: softmax temperature.
         penalty: lambda.
-        learning_rate: gamma; of Adam in units of the start's log-odds, of the sign in units of pi.
-        ascent: Adam on log pi, or the sign of the gradient on pi itself.
+        learning_rate: gamma; in units of the start's log-odds, for the sign in units of pi.
+        ascent: Adam on log pi; its steepest ascent, in which each row's largest entry moves by the learning rate
+            (better than Adam when there are few steps for many options); or the sign of the gradient on pi itself.
         start: changes expected under the first pi; log-odds follow from it and the number of options. None starts
             from the paper's one-hot rows clipped into [1e-3, C].
         ceiling: C, the largest pi.
@@ -130,7 +141,7 @@ class PCAA(Search):
     tau: float = 2.0
     penalty: float = 2.0
     learning_rate: float = 0.25
-    ascent: Literal["adam", "sign"] = "adam"
+    ascent: Literal["adam", "steepest", "sign"] = "adam"
     start: float | None = 1.0
     ceiling: float = 1e4
     draws: int = 100
@@ -200,11 +211,18 @@ class PCAA(Search):
             )
             return self.algorithm_1(problem, RowRandom.for_rows(seed, x), self.zetas[0] if zeta is None else zeta)
 
-    def algorithm_1(self, problem: Problem, random: RowRandom, zeta: float) -> Distribution:
-        """Algorithm 1 for one zeta. Cost: steps samples forward and backward passes a row."""
+    def limit(self, problem: Problem, zeta: float) -> float:
+        """The constraint's right-hand side: zeta in its unit."""
+        return zeta * (problem.budget if self.zeta_unit == "budget" else problem.candidates.layout.features)
+
+    def algorithm_1(
+        self, problem: Problem, random: RowRandom, zeta: float, *, initial: OptionFloat | None = None
+    ) -> Distribution:
+        """Algorithm 1 for one zeta, from a given log pi or its own. Cost: steps samples passes a row, both ways."""
         candidates, layout = problem.candidates, problem.candidates.layout
-        limit = zeta * (problem.budget if self.zeta_unit == "budget" else layout.features)
-        initial = self._initial(candidates)  # line 1
+        limit = self.limit(problem, zeta)
+        if initial is None:
+            initial = self._initial(candidates)  # line 1
         # Adam's steps have one size for all; measured in the log-odds of the start, they cross it in as many steps
         # whether a row has a hundred options or twenty thousand.
         unit = 1.0 if self.ascent == "sign" else -initial.amin(1, keepdim=True).clamp(max=-1.0)
@@ -220,16 +238,18 @@ class PCAA(Search):
             excess = (Distribution(candidates, scaled * unit).cross_entropy - limit).relu()
             (-self.penalty * excess).sum().backward()
             with torch.no_grad():
-                if self.ascent == "adam":  # line 4
-                    optimiser.step()
-                    scaled.copy_(
-                        torch.minimum(scaled, self._log_ceiling / torch.as_tensor(unit))
-                    )  # line 5, printed as max
-                else:
+                assert scaled.grad is not None
+                if self.ascent == "sign":
                     # The paper's pi itself: d/dpi has the sign of d/dlog pi, the step is taken on pi.
-                    assert scaled.grad is not None
                     pi = scaled.exp() + self.learning_rate * scaled.grad.sign()
                     scaled.copy_(pi.clamp(1e-3, self.ceiling).log())
+                    continue
+                if self.ascent == "adam":  # line 4
+                    optimiser.step()
+                else:
+                    largest = scaled.grad.abs().amax(1, keepdim=True).clamp_min(torch.finfo(scaled.dtype).tiny)
+                    scaled.add_(self.learning_rate * scaled.grad / largest)
+                scaled.copy_(torch.minimum(scaled, self._log_ceiling / torch.as_tensor(unit)))  # line 5, printed as max
         return Distribution(candidates, scaled.detach() * unit)
 
     @property

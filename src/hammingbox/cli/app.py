@@ -7,7 +7,7 @@ import torch
 import typer
 
 import hammingbox
-from hammingbox.cli import attack, compare, data, demo, findings, report, results, synonyms, train, verify
+from hammingbox.cli import attack, compare, data, defend, demo, findings, report, results, synonyms, train, verify
 from hammingbox.cli.console import fail, out
 from hammingbox.errors import HammingboxError
 
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.add_typer(results.app, name="results")
 app.command("train")(train.train)
+app.command("defend")(defend.defend)
 app.command("attack")(attack.attack)
 app.command("compare")(compare.compare)
 app.command("report")(report.report)

@@ -9,10 +9,11 @@ from hammingbox.cli.compare import COMPARED, Job, run
 from hammingbox.cli.comparison_tables import show
 from hammingbox.cli.console import out
 from hammingbox.cli.options import Opened
-from hammingbox.cli.train import train_victim
+from hammingbox.cli.training import train_victim
 from hammingbox.cli.verify import verify_store
 from hammingbox.errors import FileError
-from hammingbox.models.checkpoint import load_checkpoint
+from hammingbox.models.checkpoint import Checkpoint, load_checkpoint
+from hammingbox.models.registry import build
 from hammingbox.train import TrainConfig
 
 
@@ -28,7 +29,8 @@ def demo(
     try:
         checkpoint = load_checkpoint(victim, schema=schema)
     except FileError:  # the first time
-        train_victim(opened, "lstm", TrainConfig(), victim)
+        untrained = Checkpoint(build("lstm", schema, seed=0), "lstm", {}, schema)
+        train_victim(opened, untrained, TrainConfig(), victim)
         checkpoint = load_checkpoint(victim, schema=schema)
     training = checkpoint.training
     out.print(

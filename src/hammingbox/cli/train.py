@@ -1,19 +1,18 @@
 """`hammingbox train`: standard training with early stopping, written as a checkpoint."""
 
-from dataclasses import asdict
 from pathlib import Path
-from time import perf_counter
 from typing import Annotated, Any
 
 import typer
 
-from hammingbox.cli.console import out, print_json, progress
+from hammingbox.cli.console import out, print_json
 from hammingbox.cli.options import DataDir, DataName, Json, Label, Opened, SchemaFile
+from hammingbox.cli.training import train_victim
 from hammingbox.errors import InputError
 from hammingbox.models.checkpoint import Checkpoint
 from hammingbox.models.registry import VICTIMS, build
 from hammingbox.models.released import ips_lstm
-from hammingbox.train import Epoch, TrainConfig, accuracy, fit
+from hammingbox.train import TrainConfig, accuracy
 
 RELEASED = "released"
 
@@ -43,7 +42,9 @@ def train(
         chosen = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate, "patience": patience}
         given = {name: value for name, value in chosen.items() if value is not None}
         suits: dict[str, Any] = opened.source.training if model in (None, opened.source.model) else {}
-        facts = train_victim(opened, model or opened.source.model, TrainConfig(**(suits | given), seed=seed), out_dir)
+        name = model or opened.source.model
+        untrained = Checkpoint(build(name, opened.splits.schema, seed=seed), name, {}, opened.splits.schema)
+        facts = train_victim(opened, untrained, TrainConfig(**(suits | given), seed=seed), out_dir)
     if json:
         print_json(facts)
         return
@@ -51,34 +52,6 @@ def train(
         f"{facts['model']} on {data}: test accuracy [bold]{100 * facts['test_accuracy']:.2f} %[/] "
         f"({facts['epochs']} epochs, {facts['seconds']:.0f} s), written to {out_dir}"
     )
-
-
-def train_victim(opened: Opened, model: str, config: TrainConfig, folder: Path) -> dict[str, Any]:
-    """Trains, writes the checkpoint, and returns how it went."""
-    splits = opened.splits
-    victim = build(model, splits.schema, seed=config.seed)
-    begin = perf_counter()
-    with progress() as bars:
-        task = bars.add_task(f"train {model} on {opened.name}", total=config.epochs)
-
-        def show(epoch: Epoch) -> None:
-            label = f"train {model}: loss {epoch.loss:.3f}, validation {100 * epoch.validation_accuracy:.1f} %"
-            bars.update(task, advance=1, description=label)
-
-        history = fit(victim, splits, config, on_epoch=show)
-    facts = {
-        "data": opened.name,
-        "data_sha256": splits.train.digest,
-        "model": model,
-        "config": asdict(config),
-        "epochs": len(history),
-        "seconds": perf_counter() - begin,
-        "validation_accuracy": accuracy(victim, splits.validation),
-        "test_accuracy": accuracy(victim, splits.test),
-    }
-    training = facts | {"history": [asdict(epoch) for epoch in history]}
-    Checkpoint(victim, model, {}, splits.schema, training).save(folder)
-    return facts
 
 
 def take_released(opened: Opened, folder: Path, data_dir: Path | None) -> dict[str, Any]:

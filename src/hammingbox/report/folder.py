@@ -74,6 +74,8 @@ def _study(store: Store, runs: Sequence[Run]) -> Study:
             seconds=run.seconds,
             planned=planned,
             refused=run.refused or "",
+            defence=run.key.defence,
+            weights=run.key.victim_sha256,
         )
         study.add(facts, store.rows(run.id) if run.rows else None)
     return study

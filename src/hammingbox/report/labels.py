@@ -44,7 +44,8 @@ def victim_labels(runs: Sequence[Run]) -> dict[str, str]:
     labels = {}
     for run in runs:
         folder = Path(run.victim).name
-        trained = "" if run.key.defence == "standard" else f", {run.key.defence}"
+        defence = run.key.defence.partition("(")[0]  # its repr has every setting
+        trained = "" if defence == "standard" else f", {defence}"
         labels[run.key.victim_sha256] = f"{folder} ({run.model}{trained})" if folder else f"{run.model}{trained}"
     names = list(labels.values())
     return {

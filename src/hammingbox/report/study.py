@@ -30,6 +30,8 @@ class Facts:
         seconds: what the rows took.
         planned: rows the run is to have when it is finished.
         refused: why the run was not made, or "".
+        defence: how the victim was trained.
+        weights: hash of the victim's weights.
     """
 
     victim: str
@@ -40,6 +42,8 @@ class Facts:
     seconds: float = 0.0
     planned: int = 0
     refused: str = ""
+    defence: str = ""
+    weights: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -79,7 +79,7 @@ def evaluate_into(
         schema_sha256=data.schema.digest,
         space_sha256=space_digest(threat.space),
         victim_sha256=digest,
-        defence=str(checkpoint.training.get("defence") or STANDARD),
+        defence=defence_of(checkpoint),
         attack=repr(attack),
         budget=threat.budget,
         seed=seed,
@@ -108,6 +108,12 @@ def evaluate_into(
     recorded = store.rows(run)
     seconds = store.run(run).seconds * len(data) / len(recorded)
     return Evaluation(data, threat, attack, seed, recorded.take(_places(recorded, data)), seconds, digest, targets)
+
+
+def defence_of(checkpoint: Checkpoint) -> str:
+    """How a victim was trained: the repr of its defence, or "standard"."""
+    name = str(checkpoint.training.get("defence") or STANDARD)
+    return STANDARD if name == "Standard()" else name
 
 
 def _attack_missing(

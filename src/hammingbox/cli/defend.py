@@ -1,0 +1,108 @@
+"""`hammingbox defend`: trains a model that resists, written as a checkpoint like any other."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hammingbox.cli.console import out, print_json
+from hammingbox.cli.options import (
+    DataDir,
+    DataName,
+    Forbid,
+    FullSpaceFlag,
+    Immutable,
+    Json,
+    Label,
+    Neighbours,
+    Opened,
+    Protect,
+    SchemaFile,
+    made_from,
+)
+from hammingbox.cli.training import train_victim
+from hammingbox.defences import DEFENCES
+from hammingbox.errors import InputError
+from hammingbox.models.checkpoint import Checkpoint, load_checkpoint
+from hammingbox.models.registry import VICTIMS, build
+from hammingbox.space import ThreatModel
+from hammingbox.train import TrainConfig
+
+START = "start"
+"""Folder, inside the defended model's, of the standard model that the defence began with."""
+
+
+def defend(
+    data: DataName,
+    out_dir: Annotated[Path, typer.Option("--out", help="Folder for the checkpoint; a killed run goes on from it.")],
+    defence: Annotated[str, typer.Option(help=f"Defence: {', '.join(DEFENCES)}.")] = "padvt",
+    budget: Annotated[int, typer.Option(min=0, help="Changes the model shall resist.")] = 2,
+    model: Annotated[str | None, typer.Option(help=f"Model: {', '.join(VICTIMS)}.")] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(help="Checkpoint to start from; without it a standard model is trained first, in OUT/start."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="NAME=VALUE, a setting of the defence (repeatable).")
+    ] = None,
+    epochs: Annotated[int, typer.Option(help="At most this many epochs.")] = 10,
+    batch_size: Annotated[int | None, typer.Option(help="Rows a step.")] = None,
+    learning_rate: Annotated[float, typer.Option(help="Of Adam; the start is trained already.")] = 1e-3,
+    schedule: Annotated[str, typer.Option(help="Learning rate: cosine (falls to zero) or constant.")] = "cosine",
+    patience: Annotated[int, typer.Option(help="Epochs without a better validation score.")] = 8,
+    criterion: Annotated[
+        str, typer.Option(help="Which epoch is kept: best validation accuracy clean, robust, or their mean.")
+    ] = "mean",
+    robust_rows: Annotated[int, typer.Option(min=0, help="Validation rows attacked after each epoch.")] = 200,
+    ramp: Annotated[int, typer.Option(min=1, help="Epochs over which the budget rises from 1.")] = 1,
+    rows: Annotated[int | None, typer.Option(min=1, help="Train on the first rows of the training part only.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the order of rows, dropout and inner attacks.")] = 0,
+    label: Label = None,
+    schema_file: SchemaFile = None,
+    data_dir: DataDir = None,
+    immutable: Immutable = None,
+    forbid: Forbid = None,
+    full_space: FullSpaceFlag = False,
+    protect: Protect = None,
+    neighbours: Neighbours = None,
+    json: Json = False,
+) -> None:
+    """Trains a model that resists changes within a budget."""
+    chosen = made_from("defence", DEFENCES, defence, set_ or ())
+    opened = Opened.of(data, label, schema_file, data_dir)
+    space = opened.space(immutable=immutable, forbid=forbid, full=full_space, protect=protect, neighbours=neighbours)
+    name = model or opened.source.model
+    suits: dict[str, Any] = opened.source.training if name == opened.source.model else {}
+    size = batch_size or int(suits.get("batch_size", TrainConfig.batch_size))
+    config = TrainConfig(
+        epochs=epochs, batch_size=size, learning_rate=learning_rate, schedule=schedule,  # type: ignore[arg-type]
+        patience=patience, criterion=criterion, robust_rows=robust_rows, ramp=ramp, seed=seed,  # type: ignore[arg-type]
+    )  # fmt: skip
+    began = load_checkpoint(start, schema=opened.splits.schema) if start else _start(opened, name, suits, seed, out_dir)
+    if model is not None and began.model != model:
+        raise InputError(f"expected a checkpoint of the model {model!r} to start from, got one of {began.model!r}.")
+    if rows is not None:
+        opened = replace(opened, splits=replace(opened.splits, train=opened.part("train", rows)))
+    facts = train_victim(opened, began, config, out_dir, defence=chosen, threat=ThreatModel(space, budget))
+    if json:
+        print_json(facts)
+        return
+    robust = facts["robust_validation_accuracy"]
+    attacked = "" if robust is None else f", [bold]{100 * robust:.1f} %[/] of attacked validation rows"
+    out.print(
+        f"{facts['model']} on {data}, defended by {defence} at budget {budget}: test accuracy "
+        f"[bold]{100 * facts['test_accuracy']:.2f} %[/]{attacked} "
+        f"({facts['epochs']} epochs, {facts['seconds']:.0f} s, {facts['cost_of_an_epoch']:.1f} x a standard epoch), "
+        f"written to {out_dir}"
+    )
+
+
+def _start(opened: Opened, model: str, suits: dict[str, Any], seed: int, folder: Path) -> Checkpoint:
+    """The standard model a defence begins with: found in the folder, or trained."""
+    place = folder / START
+    if not (place / "config.json").exists():
+        victim = build(model, opened.splits.schema, seed=seed)
+        untrained = Checkpoint(victim, model, {}, opened.splits.schema)
+        train_victim(opened, untrained, TrainConfig(**suits, seed=seed), place)
+    return load_checkpoint(place, schema=opened.splits.schema)

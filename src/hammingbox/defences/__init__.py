@@ -1,0 +1,36 @@
+"""The defences, one file each, and the table that the command line, the tests and the docs read."""
+
+from collections.abc import Callable
+
+from hammingbox.defences.ascc import ASCC
+from hammingbox.defences.base import Batch, Defence, Step
+from hammingbox.defences.hotflip import HotFlipTraining
+from hammingbox.defences.l2_ball import L2Ball
+from hammingbox.defences.padvt import PAdvT
+from hammingbox.defences.standard import Standard
+from hammingbox.defences.swap import SwapTraining
+from hammingbox.defences.trades import Trades
+
+DEFENCES: dict[str, Callable[..., Defence]] = {
+    "standard": Standard,
+    "padvt": PAdvT,
+    "trades": Trades,
+    "hotflip": HotFlipTraining,
+    "swap": SwapTraining,
+    "l2_ball": L2Ball,
+    "ascc": ASCC,
+}
+
+__all__ = [
+    "ASCC",
+    "DEFENCES",
+    "Batch",
+    "Defence",
+    "HotFlipTraining",
+    "L2Ball",
+    "PAdvT",
+    "Standard",
+    "Step",
+    "SwapTraining",
+    "Trades",
+]

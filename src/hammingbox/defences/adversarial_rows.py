@@ -1,0 +1,64 @@
+"""Training on discrete adversarial rows: what PAdvT, HotFlip training and swap training have in common."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional
+
+from hammingbox.defences.base import Batch, Defence, Step
+from hammingbox.errors import InputError
+from hammingbox.models.frozen import frozen_eval
+from hammingbox.models.victim import Victim
+from hammingbox.problem import Problem, Untargeted
+from hammingbox.seeding import RowRandom
+from hammingbox.space import ThreatModel
+from hammingbox.types import ManySlots
+
+
+@dataclass(eq=False, kw_only=True)
+class AdversarialRows(Defence):
+    """Replaces a share of each batch by rows an attack made of it; the rest stays clean.
+
+    Clean rows in every batch keep the clean accuracy, and only the others cost an attack (the paper's mixture table;
+    its main tables have no clean rows).
+
+    Attributes:
+        clean_share: rows of a batch that stay as they are.
+    """
+
+    clean_share: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Checks the share.
+
+        Raises:
+            InputError: it is no share.
+        """
+        if not 0 <= self.clean_share < 1:
+            raise InputError(f"expected clean_share in [0, 1), got {self.clean_share}. At 1 it is standard training.")
+
+    @abstractmethod
+    def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots:
+        """Adversarial points within the budget, the same number for every row."""
+
+    def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
+        """Cross entropy of clean and adversarial rows, weighted by their shares; without a budget that of the batch."""
+        attacked = len(batch) - round(self.clean_share * len(batch)) if threat.budget else 0
+        x, y, weights = batch.x[attacked:], batch.y[attacked:], torch.ones_like(batch.y[attacked:], dtype=torch.float)
+        if attacked:
+            part = batch.take(slice(0, attacked))
+            with frozen_eval(victim):
+                candidates = threat.space.candidates(part.x)
+                problem = Problem.of(victim, candidates, Untargeted(part.y), threat.budget)
+                points = self.adversarial(problem, part, RowRandom.for_rows(part.seed, part.x))
+            owner = torch.arange(attacked, device=part.x.device).repeat_interleave(points.shape[1])
+            x = torch.cat([candidates.select_points(owner, points.flatten(0, 1)), x])
+            y = torch.cat([part.y[owner], y])
+            weights = torch.cat([torch.full_like(owner, 1, dtype=torch.float) / points.shape[1], weights])
+        logits = victim(x)
+        loss = (functional.cross_entropy(logits, y, reduction="none") * weights).sum() / len(batch)
+        if not attacked:
+            return Step(loss)
+        right = (logits.detach().argmax(1) == y)[: len(y) - len(batch) + attacked]
+        return Step(loss, {"adversarial_accuracy": right.float().mean().item()})

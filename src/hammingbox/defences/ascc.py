@@ -1,0 +1,99 @@
+"""ASCC: adversarial training in the sparse convex hull of the candidates' embeddings (Dong et al. 2021)."""
+
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional
+
+from hammingbox.defences.base import Batch, Defence, Step, needs_learned_embedding
+from hammingbox.errors import InputError
+from hammingbox.models.frozen import frozen_eval
+from hammingbox.models.soft import SoftRows
+from hammingbox.models.victim import Victim
+from hammingbox.seeding import RowRandom
+from hammingbox.space import Candidates, ThreatModel
+from hammingbox.types import Logits, OptionFloat
+
+
+@dataclass(eq=False, kw_only=True)
+class ASCC(Defence):
+    """Replaces every feature's vector by the worst mixture of its candidates' vectors, and trains against it.
+
+    Mixtures are softmax weights over the *valid* slots of each feature, found by Adam on their logits; an entropy term
+    makes them sparse, so that they come near real categories. The loss is the clean cross entropy plus `weight` times
+    the divergence of the answer to the mixture from the clean answer. The hull knows no budget: all features move.
+
+    Cost a row: `steps` forward and backward passes and one forward pass, then two of each for the step.
+
+    Attributes:
+        weight: of the divergence (Dong et al.: 4).
+        sparsity: of the entropy of the mixtures, averaged over features that may change (Dong et al.: 10).
+        steps: of the inner ascent (Dong et al.: 10).
+        learning_rate: of the ascent.
+    """
+
+    weight: float = 4.0
+    sparsity: float = 10.0
+    steps: int = 5
+    learning_rate: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Checks the numbers.
+
+        Raises:
+            InputError: a negative weight, or no step.
+        """
+        if self.weight < 0 or self.sparsity < 0 or self.steps < 1:
+            raise InputError(
+                f"expected weight and sparsity of at least 0 and steps of at least 1, got {self.weight}, "
+                f"{self.sparsity} and {self.steps}."
+            )
+
+    def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
+        """Clean cross entropy and the divergence at the worst mixture."""
+        needs_learned_embedding(victim, self, batch.x[:1])
+        if self.weight == 0 or threat.budget == 0:
+            return Step(functional.cross_entropy(victim(batch.x), batch.y))
+        candidates = threat.space.candidates(batch.x)
+        with frozen_eval(victim):
+            weights = self.worst_mixture(victim, batch, candidates)
+        # The table of embeddings is made again: the step's gradient goes into the vectors of all candidates.
+        mixed = SoftRows(victim, candidates).mix(weights[:, None])[:, 0]
+        together = torch.cat([victim.embed(batch.x), mixed])
+        clean, adversarial = victim.head(together, batch.x.repeat(2, 1)).chunk(2)
+        loss = functional.cross_entropy(clean, batch.y) + self.weight * _divergence(clean, adversarial).mean()
+        right = (adversarial.detach().argmax(1) == batch.y).float().mean().item()
+        return Step(loss, {"adversarial_accuracy": right})
+
+    def worst_mixture(self, victim: Victim, batch: Batch, candidates: Candidates) -> OptionFloat:
+        """Weights over the valid slots of each feature that drive the answer away from the clean one."""
+        layout, soft = candidates.layout, SoftRows(victim, candidates)
+        free = (candidates.counts > 1).float()
+        with torch.no_grad():
+            clean = victim(batch.x)
+        logits = -RowRandom.for_rows(batch.seed, batch.x).gumbel(layout.options)
+        logits.requires_grad_()
+        ascent = torch.optim.Adam([logits], lr=self.learning_rate, maximize=True)
+        for _ in range(self.steps):
+            ascent.zero_grad()
+            with torch.enable_grad():
+                weights = simplex(candidates, logits)
+                answer = victim.head(soft.mix(weights[:, None])[:, 0], candidates.clean)
+                # The least positive float in place of 0: the gradient of 0 log 0 would not be a number.
+                terms = -weights * weights.clamp_min(torch.finfo(weights.dtype).tiny).log()
+                entropy = layout.reduce(terms, lambda rectangle: rectangle.sum(-1))
+                sparse = (entropy * free).sum(1) / free.sum(1).clamp_min(1.0)
+                (_divergence(clean, answer) - self.sparsity * sparse).sum().backward()
+            ascent.step()
+        return simplex(candidates, logits.detach())
+
+
+def simplex(candidates: Candidates, logits: OptionFloat) -> OptionFloat:
+    """Softmax over the valid slots of each feature; exactly 0 on the others."""
+    masked = logits.masked_fill(~candidates.valid, -torch.inf)
+    return candidates.layout.map(masked, lambda rectangle: rectangle.softmax(-1))
+
+
+def _divergence(clean: Logits, answer: Logits) -> torch.Tensor:
+    """KL(clean || answer) of each row."""
+    return functional.kl_div(answer.log_softmax(1), clean.log_softmax(1), reduction="none", log_target=True).sum(1)

@@ -1,0 +1,107 @@
+"""The inner maximisation of Algorithm 2: a short PCAA for every row of a batch, its penalty and its memory."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from hammingbox.attacks.pcaa import PCAA, Distribution, initial_log_pi
+from hammingbox.defences.base import Batch, Defence
+from hammingbox.defences.warm_start import WarmStart
+from hammingbox.errors import InputError
+from hammingbox.models.victim import Victim
+from hammingbox.problem import Problem, all_points
+from hammingbox.seeding import RowRandom
+from hammingbox.space import ThreatModel
+from hammingbox.types import ManySlots
+
+
+@dataclass(eq=False, kw_only=True)
+class InnerPCAA(Defence):
+    """Finds an adversarial distribution for each row and draws rows from it.
+
+    Draws are discrete rows projected to the budget; the paper trains on relaxed ones of any distance. The penalty
+    coefficient follows line 9 of Algorithm 2 and is a buffer.
+
+    Cost a row: `steps` x `samples` forward and backward passes and, when there are more draws than `n_adv`, `draws`
+    forward passes.
+
+    Attributes:
+        zeta: right-hand side of the constraint, in units of `zeta_unit`.
+        zeta_unit: "budget" multiplies zeta by epsilon, "feature" by n.
+        steps: gradient steps on pi.
+        samples: n_g, Gumbel samples a step.
+        tau: softmax temperature.
+        learning_rate: of the steepest ascent, in units of the start's log-odds.
+        start: changes expected under the first pi.
+        n_adv: draws a row is trained on.
+        draws: rows drawn, the likeliest one among them; the `n_adv` of the largest loss are trained on.
+        penalty: lambda at the start.
+        penalty_step: alpha, its step size.
+        warm: changes of each row that are remembered for the next epoch; 0 starts every time from the clean row.
+    """
+
+    zeta: float = 3.0
+    zeta_unit: Literal["budget", "feature"] = "budget"
+    steps: int = 5
+    samples: int = 1
+    tau: float = 2.0
+    learning_rate: float = 0.25
+    start: float = 0.1
+    n_adv: int = 1
+    draws: int = 8
+    penalty: float = 0.5
+    penalty_step: float = 0.005
+    warm: int = 0
+
+    def __post_init__(self) -> None:
+        """Checks the numbers and makes lambda a buffer.
+
+        Raises:
+            InputError: there is nothing to train on.
+        """
+        if self.draws < self.n_adv or self.n_adv < 1 or self.steps < 1 or self.samples < 1:
+            raise InputError(
+                "expected steps, samples and n_adv of at least 1 and at least as many draws as n_adv, "
+                f"got steps={self.steps}, samples={self.samples}, n_adv={self.n_adv}, draws={self.draws}."
+            )
+        self.register_buffer("adapted_penalty", torch.tensor(float(self.penalty)))
+        self.memory: WarmStart | None = None
+
+    def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:
+        """Makes the memory of the last distributions."""
+        super().begin(victim, rows, threat)
+        self.memory = WarmStart(rows, self.warm) if self.warm else None
+
+    @property
+    def attack(self) -> PCAA:
+        """Algorithm 1 with the penalty of this moment."""
+        return PCAA(
+            zetas=(self.zeta,), zeta_unit=self.zeta_unit, steps=self.steps, samples=self.samples, tau=self.tau,
+            ascent="steepest", learning_rate=self.learning_rate, start=self.start,
+            penalty=self.get_buffer("adapted_penalty").item(),
+        )  # fmt: skip
+
+    def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots:
+        """Lines 4 to 7 and 9 of Algorithm 2: `n_adv` points of each row; lambda and the memory move on."""
+        initial = initial_log_pi(problem.candidates, self.start)
+        if self.memory is not None:
+            initial = self.memory.recall(batch.rows, initial)
+        distribution = self.attack.algorithm_1(problem, random, self.zeta, initial=initial)  # line 5
+        if self.memory is not None:
+            self.memory.remember(batch.rows, distribution)
+        self._adapt(problem, distribution)
+        if self.draws == self.n_adv:  # line 6, as the paper has it
+            return distribution.draw(random, self.n_adv, budget=problem.budget)
+        drawn = distribution.draw(random, self.draws - 1, budget=problem.budget)
+        points = torch.cat([distribution.mode(problem.budget)[:, None], drawn], 1)
+        owner, slots = all_points(points)
+        worst = problem.score(owner, slots).loss.view(len(batch), self.draws).topk(self.n_adv).indices
+        return points.gather(1, worst[:, :, None].expand(-1, -1, points.shape[2]))
+
+    def _adapt(self, problem: Problem, distribution: Distribution) -> None:
+        """Line 9: lambda <- (lambda - alpha (zeta - mean_i sum_j CE(x_ij, pi_ij)))+."""
+        limit = self.attack.limit(problem, self.zeta)
+        penalty: Tensor = self.get_buffer("adapted_penalty")
+        penalty.sub_(self.penalty_step * (limit - distribution.cross_entropy.mean())).clamp_(min=0.0)

@@ -1,0 +1,18 @@
+"""Standard training: the average cross entropy on clean rows (empirical risk minimisation)."""
+
+from dataclasses import dataclass
+
+from torch.nn import functional
+
+from hammingbox.defences.base import Batch, Defence, Step
+from hammingbox.models.victim import Victim
+from hammingbox.space import ThreatModel
+
+
+@dataclass(eq=False, kw_only=True)
+class Standard(Defence):
+    """No defence. Cost: one forward and one backward pass a row."""
+
+    def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:  # noqa: ARG002
+        """Cross entropy of the batch."""
+        return Step(functional.cross_entropy(victim(batch.x), batch.y))

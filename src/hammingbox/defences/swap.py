@@ -1,0 +1,30 @@
+"""Swap training: training on rows of a short swap search, beyond the paper."""
+
+from dataclasses import dataclass
+
+from hammingbox.attacks.swap import Swap
+from hammingbox.defences.adversarial_rows import AdversarialRows
+from hammingbox.defences.base import Batch
+from hammingbox.problem import Problem
+from hammingbox.seeding import RowRandom
+from hammingbox.types import ManySlots
+
+
+@dataclass(eq=False, kw_only=True)
+class SwapTraining(AdversarialRows):
+    """Trains on rows that a short swap search found; a row leaves the search as soon as it falls.
+
+    Cost a row attacked: at most 1 + steps (1 + tries) forward and `steps` backward passes; then one of each for the
+    step.
+
+    Attributes:
+        extra: moves beyond one for each change of the budget.
+        tries: moves tried for real at each step.
+    """
+
+    extra: int = 0
+    tries: int = 4
+
+    def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots:  # noqa: ARG002
+        """As many moves as the budget has changes."""
+        return Swap(steps=problem.budget + self.extra, tries=self.tries).run(problem, random)[:, None]

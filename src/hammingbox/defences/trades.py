@@ -1,0 +1,64 @@
+"""TRADES on the adversarial distribution (Zhang et al. 2019; appendix A.3 of the paper)."""
+
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional
+
+from hammingbox.defences.base import Batch, Step
+from hammingbox.defences.inner_pcaa import InnerPCAA
+from hammingbox.errors import InputError
+from hammingbox.models.frozen import frozen_eval
+from hammingbox.models.victim import Victim
+from hammingbox.problem import Problem, Untargeted
+from hammingbox.seeding import RowRandom
+from hammingbox.space import ThreatModel
+
+
+@dataclass(eq=False, kw_only=True)
+class Trades(InnerPCAA):
+    """Clean cross entropy plus the divergence of the victim's answers to x' ~ pi from its answer to x.
+
+    L(f(x), y) + weight E_{x'~pi} KL(f(x) || f(x')), where pi maximises the loss against the victim's own answer; as
+    everywhere the inner loss is a margin, which does not saturate. Weight 0 is standard training.
+
+    Cost a row: that of :class:`InnerPCAA` and one forward pass more, and 1 + n_adv forward and backward passes for
+    the step.
+
+    Attributes:
+        weight: the paper's 1/lambda.
+    """
+
+    weight: float = 5.0
+
+    def __post_init__(self) -> None:
+        """Checks the weight.
+
+        Raises:
+            InputError: it is negative.
+        """
+        super().__post_init__()
+        if self.weight < 0:
+            raise InputError(f"expected a weight of at least 0, got {self.weight}.")
+
+    def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
+        """The TRADES loss of a batch."""
+        if self.weight == 0 or threat.budget == 0:
+            return Step(functional.cross_entropy(victim(batch.x), batch.y))
+        with frozen_eval(victim):
+            with torch.no_grad():
+                own = victim(batch.x).argmax(1)
+            candidates = threat.space.candidates(batch.x)
+            problem = Problem.of(victim, candidates, Untargeted(own), threat.budget)
+            points = self.adversarial(problem, batch, RowRandom.for_rows(batch.seed, batch.x))
+        owner = torch.arange(len(batch), device=batch.x.device).repeat_interleave(points.shape[1])
+        moved = candidates.select_points(owner, points.flatten(0, 1))
+        # One pass for both, so that batch statistics are those of clean and adversarial rows together.
+        logits = victim(torch.cat([batch.x, moved]))
+        clean, adversarial = logits[: len(batch)], logits[len(batch) :]
+        divergence = functional.kl_div(
+            adversarial.log_softmax(1), clean.log_softmax(1)[owner], reduction="none", log_target=True
+        ).sum(1)
+        loss = functional.cross_entropy(clean, batch.y) + self.weight * divergence.mean()
+        right = (adversarial.detach().argmax(1) == batch.y[owner]).float().mean().item()
+        return Step(loss, {"adversarial_accuracy": right, "penalty": self.get_buffer("adapted_penalty").item()})
