@@ -23,7 +23,7 @@ HOSTILE = Schema(
     (
         Feature(f"{NASTY} colour", (NASTY, "</script><img onerror=alert(1)>", "blue")),
         Feature('size" onmouseover="window.pwned=2', ("small", "'large' & <b>bold</b>")),
-        Feature("shop", ("a", "b", "c")),
+        Feature("shop", ("", " ", "c")),
     ),
     (f"good {NASTY}", "bad </style>"),
 )

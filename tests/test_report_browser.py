@@ -228,6 +228,11 @@ def test_a_hostile_category_is_only_text(page: Page, tmp_path: Path) -> None:
     show(page, tmp_path)
     assert sum(choose(page)) == 3 * 2 * 30
     assert page.run("typeof window.pwned") == "undefined"
+    choose(page, feature=2)
+    assert re.search(
+        r"shop: \((empty|space)\) →|→ \((empty|space)\)", page.run("document.querySelector('.entries').textContent")
+    )
+    choose(page)
     assert page.run("document.querySelectorAll('article script, article img, article b b').length") == 0
     assert "<script>window.pwned=1</script>" in page.run("document.querySelector('.entries').textContent")
 

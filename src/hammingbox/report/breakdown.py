@@ -9,6 +9,9 @@ from hammingbox.evaluate import Rate
 from hammingbox.report.study import Study
 from hammingbox.report.summary import seen_by
 
+_INVISIBLE = {"": "(empty)", " ": "(space)", "\n": "(line break)"}
+"""Categories that cannot be seen are named, here and in `written.js`."""
+
 
 @dataclass(frozen=True)
 class ClassLine:
@@ -93,9 +96,10 @@ def by_feature(study: Study, *, swaps: int = 12) -> Attacked:
     for kind, count in zip(kinds.tolist(), times.tolist(), strict=True):
         feature, old, new = kind // most // most, kind // most % most, kind % most
         words = features[feature].categories
-        pairs[words[old], words[new]] = pairs.get((words[old], words[new]), 0) + count
+        before, now = _INVISIBLE.get(words[old], words[old]), _INVISIBLE.get(words[new], words[new])
+        pairs[before, now] = pairs.get((before, now), 0) + count
         if count > commonest.get(feature, ("", 0))[1]:
-            commonest[feature] = (f"{words[old]} → {words[new]}", count)
+            commonest[feature] = (f"{before} → {now}", count)
     order = np.argsort(-per_feature, kind="stable").tolist()
     lines = tuple(
         FeatureLine(i, features[i].name, int(per_feature[i]), float(per_feature[i]) / max(1, fallen), *commonest[i])

@@ -10,7 +10,8 @@ from hammingbox.report.commands import commands
 from hammingbox.report.doubts import doubts
 from hammingbox.report.labels import attack_labels, space_in_words, victim_labels
 from hammingbox.report.page import Contents, write_page
-from hammingbox.report.study import Facts, Study
+from hammingbox.report.run import Facts
+from hammingbox.report.study import Study
 from hammingbox.store import FILE, Run, Store
 
 PAGE = "report.html"

@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Bool, Int64, Shaped
 
 from hammingbox.report.ragged import Ragged, likeliest
-from hammingbox.report.study import Run, Study
+from hammingbox.report.run import Run
+from hammingbox.report.study import Study
 
 _MOST_RAW = 24_000_000
 """Bytes worth compressing: beyond this no page would hold the result anyway."""

@@ -23,6 +23,10 @@ ROWS_LIMIT = 4_600_000
 """Characters of packed rows on one page: with them the page stays under 5 MB."""
 
 
+_SCRIPTS = ("curves.js", "rows.js", "written.js", "list.js")
+"""Parts of the one script of the page, which share one scope."""
+
+
 @dataclass(frozen=True)
 class Contents:
     """All that a page shows.
@@ -68,7 +72,7 @@ def render(contents: Contents, *, rows_limit: int = ROWS_LIMIT) -> str:
     for number, study in enumerate(contents.studies):
         part = sum(map(len, study.runs)) / total
         views.append(StudyView(number, study, pack(study, round(rows_limit * part)), contents.findings[number]))
-    script = _read("page.js") + _read("rows.js")
+    script = "\n".join(['"use strict";', "(() => {", *map(_read, _SCRIPTS), "})();"])
     return environment.get_template("report.html.j2").render(
         contents=contents,
         studies=views,

@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Bool
 
 from hammingbox.evaluate import Rate
-from hammingbox.report.study import Run, Study
+from hammingbox.report.run import Run
+from hammingbox.report.study import Study
 
 LIMITS = ("oracle", "exhaustive")
 """Attacks that decide which rows can fall at all: what others miss is measured against them."""
