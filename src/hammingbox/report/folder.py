@@ -60,8 +60,9 @@ def read_contents(folder: Path, *, asked: Mapping[str, Sequence[Finding]] | None
 
 
 def _study(store: Store, runs: Sequence[Run]) -> Study:
-    schema = store.schema(runs[0])
-    study = Study(Path(runs[0].key.data).name, schema, space_in_words(store.space(runs[0])))
+    schema, key = store.schema(runs[0]), runs[0].key
+    part = "" if key.split == "test" else f" ({key.split} rows)"
+    study = Study(Path(key.data).name + part, schema, space_in_words(store.space(runs[0])))
     attacks, victims = attack_labels(runs, schema.classes), victim_labels(runs)
     for run in runs:
         # A store does not say how many rows were asked for: the run with most of them does.
