@@ -16,6 +16,7 @@ from hammingbox.data.schema import Feature, Schema
 from hammingbox.diagnose import Finding
 from hammingbox.errors import FileError
 from hammingbox.evaluate import Rows
+from hammingbox.report.commands import commands
 from hammingbox.report.doubts import doubts
 from hammingbox.report.folder import read_contents, write_report
 from hammingbox.report.labels import arguments
@@ -24,7 +25,7 @@ from hammingbox.report.page import render
 from hammingbox.report.ragged import Ragged, changes, likeliest
 from hammingbox.report.study import row_form
 from hammingbox.report.summary import worst_case
-from hammingbox.store import Store
+from hammingbox.store import Run, RunKey, Store
 from report_toys import HOSTILE, LETTERS, NASTY, TABLE, fill
 from toys import toy_schema
 
@@ -190,6 +191,24 @@ def test_a_store_of_refusals_alone(tmp_path: Path) -> None:
     page = write_report(tmp_path).read_text()
     assert "exhaustive at budget 6 was not run" in page
     assert "No row fell" in page
+
+
+def test_commands_name_what_the_attacker_may_do() -> None:
+    def command(data: str, space: dict[str, Any], attack: str = "GA()") -> str:
+        key = RunKey(data, "test", "schema", "space", "weights", "standard", attack, 2, 1)
+        run = Run(1, key, "mine", "runs/a b", "lstm", "today", None, 9, 1.0)
+        (line,) = commands([run], {"space": space}, ("a", "b"), Path("out"))
+        return line
+
+    texts = {"kind": "synonym", "source": "near.txt", "protected": ["film"]}
+    assert command("imdb", texts) == (
+        "hammingbox attack imdb --victim 'runs/a b' --attack mine --budget 2 --split test --seed 1 "
+        "--neighbours near.txt --protect film --rows 9 --out out"
+    )
+    assert "--neighbours" not in command("imdb", {"kind": "synonym", "source": "wordnet"})
+    assert "--full-space" in command("splice", {"kind": "full"})
+    assert "--full-space" not in command("ips", {"kind": "full"})
+    assert "--schema schema.toml" in command("mine.csv", {"kind": "full"})
 
 
 def test_lists_of_different_lengths() -> None:

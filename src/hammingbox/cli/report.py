@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hammingbox.cli.console import out
+from hammingbox.cli.console import err, out
 from hammingbox.data.schema import Dataset
 from hammingbox.diagnose import Finding, diagnose_victim
 from hammingbox.models.checkpoint import load_checkpoint, weights_digest
@@ -37,7 +37,8 @@ def _ask(folder: Path) -> dict[str, Sequence[Finding]]:
             schema, rows = store.schema(run), store.rows(run.id)
             victim = load_checkpoint(Path(run.victim), schema=schema).victim
             if weights_digest(victim) != run.key.victim_sha256:
-                continue  # trained anew since: it says nothing about these results
+                err.print(f"{run.victim} was trained anew since and says nothing about these results: it is not asked.")
+                continue
             threat = ThreatModel(space_from_json(store.space(run), schema), run.key.budget)
             found[run.key.victim_sha256] = diagnose_victim(victim, Dataset(schema, rows.clean, rows.labels), threat)
     return found

@@ -9,6 +9,7 @@ from hammingbox.attacks import ATTACKS
 from hammingbox.data.registry import DATASETS
 from hammingbox.report.labels import arguments
 from hammingbox.store import Run
+from hammingbox.text.synonyms import WORDNET
 
 
 def commands(
@@ -67,6 +68,8 @@ def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str
         for word in words:
             if own is not None and word not in forbidden.get(feature, ()):
                 options += ["--forbid", f"{feature}={word}"]
+    if space.get("kind") == "synonym" and space.get("source") != WORDNET:
+        options += ["--neighbours", str(space.get("source"))]
     for word in space.get("protected") or ():
         options += ["--protect", word]
     return options
