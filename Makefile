@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Idle OpenMP threads that spin for long make a busy machine ten times slower (measured: 49 s against 4 s an epoch).
 export GOMP_SPINCOUNT ?= 1000
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint smoke bench clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -25,6 +25,9 @@ lint: $(READY)   ## format, style, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+smoke: $(READY)  ## every table and figure of the paper in its smallest size
+	$(BIN)/hammingbox --threads 1 reproduce --all --preset smoke --out runs/smoke
 
 bench: $(READY)  ## print the measured figures of the README and the docs
 	$(BIN)/python benchmarks/run.py

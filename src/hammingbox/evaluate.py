@@ -135,6 +135,11 @@ class Evaluation:
         """Rows that are wrong with or without the attack, over all rows."""
         return self.rows.robust_error
 
+    @property
+    def clean_error(self) -> Rate:
+        """Rows that are wrong without an attack, over all rows."""
+        return Rate(len(self.rows) - self.accuracy.hits, len(self.rows))
+
     def summary(self) -> dict[str, Any]:
         """One flat JSON object: rates with their intervals, mean distance of successes, passes and seconds."""
         return {

@@ -1,0 +1,83 @@
+"""Tables of defences: the error of each defended victim, clean and under each attack, beside the paper's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hammingbox.experiments.base import Experiment, Outcome, Size
+from hammingbox.experiments.grid import Grid, plan_grid, run_grid
+from hammingbox.experiments.plan import Work
+from hammingbox.experiments.recipe import Recipe
+from hammingbox.experiments.statistics import over_seeds
+from hammingbox.experiments.workspace import Workspace
+from hammingbox.report.table import Table
+
+CLEAN = "none"
+
+COMMON_REASONS = (
+    "Error: rows that are wrong with or without the attack, over all rows attacked, re-checked on discrete rows.",
+    "Victims, data and training lengths are those of the preset, not the paper's: compare the order of the lines and "
+    "the distance to the standard victim rather than the figures.",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefenceTable(Experiment):
+    """Defences x attacks at one budget.
+
+    Attributes:
+        paper: the paper's error in % by line and attack ("none" is the clean error); lines are labels of
+            victims.
+        paper_data: the data sets it is about; victims of other data have no figures beside them.
+        renamed: what the paper calls an attack of ours, where it has another name.
+    """
+
+    paper: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    paper_data: tuple[str, ...] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    def plan(self, workspace: Workspace, size: Size) -> list[Work]:
+        """Trainings and attacks."""
+        return plan_grid(workspace, size)
+
+    def run(self, workspace: Workspace, size: Size) -> Outcome:
+        """Trains victims that are not there, attacks them, and shows errors."""
+        grid = run_grid(workspace, size)
+        tables = []
+        for budget in size.budgets:
+            rows = [
+                line
+                for recipe in size.victims
+                for attack in (CLEAN, *size.attacks)
+                if (line := self._line(grid, recipe, attack, budget)) is not None
+            ]
+            title = f"{self.title}, budget {budget}"
+            columns = ("victim", "attack", "error %", "± seeds", "± rows", "paper %", "diff.")
+            tables.append(Table(title, columns, tuple(rows), notes=self._refusals(grid), text_columns=2))
+        return Outcome(tables=tables, skipped=grid.skipped, notes=self.reasons)
+
+    def _line(self, grid: Grid, recipe: Recipe, attack: str, budget: int) -> tuple[str, ...] | None:
+        cells = [c for c in grid.cells if c.recipe is recipe and c.budget == budget and c.evaluations]
+        if attack == CLEAN:
+            rates = [cells[0].evaluations[0].clean_error] if cells else []
+        else:
+            rates = [e.robust_error for c in cells if c.attack == attack for e in c.evaluations]
+        if not any(c.recipe is recipe for c in grid.cells):
+            return None
+        theirs = self.paper.get(recipe.label, {}).get(attack) if recipe.data in self.paper_data else None
+        paper = "-" if theirs is None else f"{theirs:.1f}"
+        shown = f"{attack} ({self.renamed[attack]})" if attack in self.renamed else attack
+        name = f"{recipe.data}, {recipe.label}"
+        if not rates:
+            return (name, shown, "-", "-", "-", paper, "-")
+        rate = over_seeds(rates)
+        half = "-" if rate.half_width is None else f"{100 * rate.half_width:.1f}"
+        low, high = rate.rows
+        return (
+            name, shown, f"{100 * rate.mean:.1f}", half, f"{100 * low:.0f}-{100 * high:.0f}", paper,
+            "-" if theirs is None else f"{100 * rate.mean - theirs:+.1f}",
+        )  # fmt: skip
+
+    @staticmethod
+    def _refusals(grid: Grid) -> tuple[str, ...]:
+        refused = dict.fromkeys(f"{c.attack} at budget {c.budget}" for c in grid.cells if c.refused)
+        return (f"Not run, too many passes a row: {', '.join(refused)}.",) if refused else ()

@@ -1,0 +1,104 @@
+"""Experiments that are grids: victims x attacks x budgets x seeds, each cell a run of the store."""
+
+from dataclasses import dataclass, field
+
+from hammingbox.attacks import ATTACKS
+from hammingbox.errors import FileError, InputError, TooExpensiveError
+from hammingbox.evaluate import Evaluation
+from hammingbox.experiments.base import Size
+from hammingbox.experiments.plan import Work, passes_a_row, seconds_a_pass, training_work
+from hammingbox.experiments.recipe import Recipe
+from hammingbox.experiments.workspace import Workspace
+
+DRAWS = frozenset(
+    {"auto", "pcaa", "pcaa_paper", "swap", "guided", "local", "evolution", "sparse_rs", "pcaa_blackbox", "genetic",
+     "random"}
+)  # fmt: skip
+"""Attacks whose result depends on the seed; the others need one run."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One attack on one victim at one budget: an evaluation for each seed, or why there is none."""
+
+    recipe: Recipe
+    attack: str
+    budget: int
+    evaluations: tuple[Evaluation, ...] = ()
+    refused: str = ""
+
+
+@dataclass
+class Grid:
+    """All cells of an experiment, and the victims that could not be had."""
+
+    cells: list[Cell] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+    def cell(self, recipe: Recipe, attack: str, budget: int) -> Cell | None:
+        """One cell, if its victim was there."""
+        return next((c for c in self.cells if c.recipe is recipe and (c.attack, c.budget) == (attack, budget)), None)
+
+
+def run_grid(workspace: Workspace, size: Size) -> Grid:
+    """Runs every cell that is not recorded; a victim whose data is missing is skipped and said so."""
+    grid = Grid()
+    for recipe in size.victims:
+        try:
+            workspace.checkpoint(recipe)
+        except (FileError, InputError) as error:
+            grid.skipped.append(f"{recipe.data}, {recipe.label}: {error}")
+            continue
+        for attack in size.attacks:
+            for budget in size.budgets:
+                grid.cells.append(_cell(workspace, size, recipe, attack, budget))
+    return grid
+
+
+def _cell(workspace: Workspace, size: Size, recipe: Recipe, attack: str, budget: int) -> Cell:
+    settings = size.attack_settings.get(attack, {})
+    try:
+        found = [
+            workspace.evaluate(recipe, attack, budget, seed, size.rows, settings)
+            for seed in range(size.seeds if attack in DRAWS else 1)
+        ]
+    except TooExpensiveError as error:
+        return Cell(recipe, attack, budget, refused=str(error))
+    return Cell(recipe, attack, budget, tuple(found))
+
+
+def plan_grid(workspace: Workspace, size: Size) -> list[Work]:
+    """Rows, passes and seconds of every victim's cells, and of the trainings they need."""
+    steps: list[Work] = []
+    trained: set[str] = set()
+    for recipe in size.victims:
+        try:
+            data = workspace.rows(recipe, size.rows)
+            for needed in (recipe.start, recipe):
+                if needed is not None and needed.folder not in trained:
+                    trained.add(needed.folder)
+                    if (work := training_work(workspace, needed)) is not None:
+                        steps.append(work)
+            once = seconds_a_pass(workspace.untrained(recipe).victim, data.batch(slice(0, 64))[0])
+            counts = workspace.threat(recipe, 1).space.candidates(data.batch(slice(0, 4))[0]).counts.double().mean(0)
+        except (FileError, InputError) as error:
+            steps.append(Work(f"{recipe.data}, {recipe.label}", note=f"skipped: {error}"))
+            continue
+        for attack in size.attacks:
+            each = [passes_a_row(ATTACKS[attack](**size.attack_settings.get(attack, {})), counts, b)
+                    for b in size.budgets]  # fmt: skip
+            seeds = size.seeds if attack in DRAWS else 1
+            refused = [str(b) for b, (forward, _) in zip(size.budgets, each, strict=True) if not forward]
+            runs = len(each) - len(refused)
+            forward, backward = (seeds * len(data) * sum(costs[i] for costs in each) for i in (0, 1))
+            note = f"refuses budget {', '.join(refused)}" if refused else ""
+            steps.append(
+                Work(
+                    f"{recipe.data}, {recipe.label}: {attack} at {len(size.budgets)} budgets, {seeds} seeds",
+                    seeds * runs * len(data),
+                    forward + backward,
+                    (forward + 2 * backward) * once,
+                    note,
+                )
+            )
+    return steps

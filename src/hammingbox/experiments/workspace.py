@@ -1,0 +1,158 @@
+"""Where experiments run: a results folder with one store, its victims, and the data they share."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from hammingbox.attacks import ATTACKS
+from hammingbox.data.schema import Dataset
+from hammingbox.defences import DEFENCES, Defence
+from hammingbox.evaluate import Evaluation
+from hammingbox.experiments.recipe import Recipe
+from hammingbox.models.checkpoint import CONFIG, Checkpoint, load_checkpoint
+from hammingbox.models.registry import build
+from hammingbox.models.released import ips_lstm
+from hammingbox.opened import Opened
+from hammingbox.space import ThreatModel
+from hammingbox.store import Store, evaluate_into
+from hammingbox.train import TrainConfig
+
+OnRows = Callable[[int, int], None]
+
+
+@runtime_checkable
+class Train(Protocol):
+    """Trains a victim and writes its checkpoint, resuming what a killed run left."""
+
+    def __call__(
+        self,
+        opened: Opened,
+        start: Checkpoint,
+        config: TrainConfig,
+        folder: Path,
+        *,
+        defence: Defence | None = None,
+        threat: ThreatModel | None = None,
+    ) -> object:
+        """Leaves a checkpoint in the folder."""
+
+
+@dataclass
+class Workspace:
+    """A results folder at work.
+
+    Attributes:
+        folder: for the store, victims, tables and figures.
+        store: records of all experiments; those that need the same run share it.
+        train: how victims are trained.
+        watch: shows the progress of a piece of work: a label and its number of rows.
+        data_dir: folder that holds data files.
+    """
+
+    folder: Path
+    store: Store
+    train: Train
+    watch: Callable[[str, int], AbstractContextManager[OnRows]]
+    data_dir: Path | None = None
+    _opened: dict[str, Opened] = field(default_factory=dict)
+    _checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
+
+    def opened(self, recipe: Recipe) -> Opened:
+        """The data of a victim.
+
+        Raises:
+            FileError: its files are not at hand.
+        """
+        if recipe.data not in self._opened:
+            self._opened[recipe.data] = Opened.of(recipe.data, data_dir=self.data_dir)
+        return self._opened[recipe.data]
+
+    def threat(self, recipe: Recipe, budget: int) -> ThreatModel:
+        """The data set's own threat model at a budget."""
+        return ThreatModel(self.opened(recipe).space(), budget)
+
+    def rows(self, recipe: Recipe, count: int) -> Dataset:
+        """The first test rows; all of them where there are fewer."""
+        test = self.opened(recipe).splits.test
+        return test.take(slice(0, count))
+
+    def path(self, recipe: Recipe) -> Path:
+        """Where a victim's checkpoint lies."""
+        return self.folder / "victims" / recipe.folder
+
+    def is_ready(self, recipe: Recipe) -> bool:
+        """Whether a victim needs no training."""
+        return recipe.released or (self.path(recipe) / CONFIG).exists()
+
+    def checkpoint(self, recipe: Recipe) -> Checkpoint:
+        """A victim, trained now if it is not there yet.
+
+        Raises:
+            FileError: its data or released weights are not at hand.
+        """
+        if recipe.folder not in self._checkpoints:
+            opened, path = self.opened(recipe), self.path(recipe)
+            if not (path / CONFIG).exists():
+                if recipe.released:
+                    ips_lstm(data_dir=self.data_dir).save(path)
+                else:
+                    self._train(recipe, opened, path)
+            self._checkpoints[recipe.folder] = load_checkpoint(path, schema=opened.splits.schema)
+        return self._checkpoints[recipe.folder]
+
+    def _train(self, recipe: Recipe, opened: Opened, path: Path) -> None:
+        if recipe.train_rows is not None:
+            part = opened.splits.train.take(slice(0, recipe.train_rows))
+            opened = replace(opened, splits=replace(opened.splits, train=part))
+        if recipe.start is None:
+            self.train(opened, self.untrained(recipe), self.config(recipe), path)
+        else:
+            # A copy from disk: training changes its start, and tables still need that.
+            self.checkpoint(recipe.start)
+            start = load_checkpoint(self.path(recipe.start), schema=opened.splits.schema)
+            threat = self.threat(recipe, recipe.budget)
+            self.train(opened, start, self.config(recipe), path, defence=defence_of(recipe), threat=threat)
+
+    def untrained(self, recipe: Recipe) -> Checkpoint:
+        """A victim of the right shape with its first weights."""
+        opened = self.opened(recipe)
+        if recipe.released:
+            return ips_lstm(data_dir=self.data_dir)
+        model, settings = recipe.model or opened.source.model, dict(recipe.model_settings)
+        return Checkpoint(build(model, opened.splits.schema, **settings), model, settings, opened.splits.schema)
+
+    def config(self, recipe: Recipe) -> TrainConfig:
+        """How a victim is trained."""
+        source = self.opened(recipe).source
+        suits: dict[str, Any] = dict(source.training) if recipe.model in ("", source.model) else {}
+        return TrainConfig(**(suits | dict(recipe.training)))
+
+    def evaluate(
+        self,
+        recipe: Recipe,
+        attack: str,
+        budget: int,
+        seed: int,
+        rows: int,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Evaluation:
+        """One attack on one victim, from the store as far as it is recorded there.
+
+        Raises:
+            TooExpensiveError: the attack refused.
+            FileError: data is not at hand.
+        """
+        checkpoint, data = self.checkpoint(recipe), self.rows(recipe, rows)
+        with self.watch(f"{recipe.data}, {recipe.label}: {attack}, budget {budget}, seed {seed}", len(data)) as on_rows:
+            return evaluate_into(
+                self.store, checkpoint, data, self.threat(recipe, budget), ATTACKS[attack](**(settings or {})),
+                name=attack, victim=str(self.path(recipe)), source=recipe.data, seed=seed, batch_size=64,
+                on_rows=on_rows,
+            )  # fmt: skip
+
+
+def defence_of(recipe: Recipe) -> Defence:
+    """The defence of a recipe, new."""
+    return DEFENCES[recipe.defence](**recipe.defence_settings)
