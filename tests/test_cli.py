@@ -135,6 +135,9 @@ def test_the_command_on_the_page_makes_the_same_runs(victim: Path, tmp_path: Pat
         (["compare", "splice", "--victim", "VICTIM", "--budgets", "one"], "expected budgets such as 1-5"),
         (["compare", "splice", "--victim", "VICTIM", "--attacks", "ga,nope"], "got 'nope'"),
         (["compare", "splice"], "expected at least one checkpoint, got none"),
+        (["reproduce"], "or --all, got none"),
+        (["reproduce", "atack-table"], "Did you mean 'attack-table'?"),
+        (["reproduce", "zeta", "--preset", "gpu"], "expected the name of a known preset (cpu, paper, smoke)"),
         (["results", "list", "nowhere"], "expected a store of results"),
         (["results", "export", "nowhere", "--format", "cvs"], "Did you mean 'csv'?"),
         (["results", "export", "nowhere", "--what", "row"], "Did you mean 'rows'?"),
@@ -209,5 +212,5 @@ def test_a_mistake_in_a_process_of_its_own() -> None:
 def test_help_and_version() -> None:
     assert "hammingbox 0." in run("--version")
     shown = run("--help")
-    for command in ("data", "train", "attack", "compare", "results", "verify", "demo"):
+    for command in ("data", "train", "attack", "compare", "results", "reproduce", "verify", "demo"):
         assert command in shown

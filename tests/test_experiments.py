@@ -101,6 +101,10 @@ def test_attack_table_resumes_skips_and_compares(workspace: Workspace) -> None:
     assert second.tables == first.tables
     assert [run.seconds for run in workspace.store.runs()] == [run.seconds for run in runs]
     assert again.train.trained == [], "the victim was there"  # type: ignore[attr-defined]
+    assert sum(step.rows for step in experiment.plan(again, size)) == 0, "all is recorded"
+    more = replace(size, rows=9)
+    fresh = Workspace(workspace.folder, workspace.store, Trainer(), silent)
+    assert sum(step.rows for step in experiment.plan(fresh, more)) == 3 * (2 + 2 * 2 + 1)
     shared = EXPERIMENTS["trade-off"].run(again, size)
     assert len(workspace.store.runs()) == len(runs), "the figure shows the table's runs"
     assert set(shared.figures) == {"splice-budget1", "splice-budget4"}
@@ -198,6 +202,8 @@ def test_plans_estimate_rows_passes_and_time(workspace: Workspace) -> None:
     assert "refuses budget 4" in next(step for name, step in by_name.items() if ": exhaustive" in name).note
     assert any("skipped" in step.note for step in work)
     assert not workspace.store.runs(), "a plan runs nothing"
+    shared = EXPERIMENTS["trade-off"].plan(workspace, size)
+    assert sum(step.rows for step in shared) == 0, "the figure needs the table's runs and no others"
     assert workspace.train.trained == []  # type: ignore[attr-defined]
     for experiment in ("complexity", "concentration"):
         assert EXPERIMENTS[experiment].plan(workspace, EXPERIMENTS[experiment].size("smoke"))
@@ -259,6 +265,7 @@ def test_tables_and_cases_in_every_form(tmp_path: Path) -> None:
         assert part in latex
     assert table.csv().splitlines() == ["name_1,ε", "a|b,1", "c_d,2"]
     assert row_pieces("ACGT", "ATGA") == (Piece("A"), Piece("T", "C"), Piece("G"), Piece("A", "T"))
+    assert row_pieces("ab  ", "a\n  ") == (Piece("a"), Piece("\\n", "b"))
     case = Case("DNA", "row 1", "EI", "N", row_pieces("ACG", "ATG"))
     assert "A**T** (C)G" in cases_markdown([case])
     assert r"A\textcolor{red}{T}(\textcolor{blue}{C})G" in cases_latex([case])

@@ -82,5 +82,28 @@ def test_export_in_every_format(folder: Path, tmp_path: Path) -> None:
     latex = run("results", "export", folder / "out", "--format", "latex")
     assert r"\toprule" in latex
     assert latex.count(r"\\") == 1 + len(listed)
+    svg = run("results", "export", folder / "out", "--format", "svg")
+    assert svg.count("splice, cnn, standard") == 2
+    for attack in ("ga", "swap"):
+        assert f">{attack}<" in svg
+    run("results", "export", folder / "out", "--format", "pdf", "--out", tmp_path / "figure.pdf")
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
     with pytest.raises(InputError, match="expected csv or parquet for rows"):
         run("results", "export", folder / "out", "--what", "rows", "--format", "latex")
+
+
+def test_reproduce_plans_runs_and_goes_on(tmp_path: Path) -> None:
+    plan = run("reproduce", "complexity", "attack-table", "--preset", "smoke", "--dry-run", "--out", tmp_path)
+    assert "victim passes" in plan
+    assert "train splice" in plan
+    assert json.loads(run("results", "list", tmp_path, "--json")) == []
+    shown = run("reproduce", "complexity", "--preset", "smoke", "--out", tmp_path)
+    assert "In 0 of 15 lines the count differs" in shown
+    runs = json.loads(run("results", "list", tmp_path, "--json"))
+    assert len(runs) == 40
+    assert (tmp_path / "complexity" / "growth.pdf").is_file()
+    assert r"\toprule" in (tmp_path / "complexity" / "table-1.tex").read_text()
+    run("reproduce", "complexity", "--preset", "smoke", "--out", tmp_path)
+    again = json.loads(run("results", "list", tmp_path, "--json"))
+    assert [r["seconds"] for r in again] == [r["seconds"] for r in runs]
+    assert "verified" in run("verify", tmp_path)

@@ -20,7 +20,7 @@ from hammingbox import (
 )
 from hammingbox.errors import TooExpensiveError
 from hammingbox.evaluate import Rows
-from hammingbox.store import FILE, Store, evaluate_into
+from hammingbox.store import FILE, Store, claims, evaluate_into
 from toys import ToyVictim, toy_rows, toy_schema
 
 
@@ -233,6 +233,27 @@ def test_a_store_locked_for_too_long_is_named(case, tmp_path: Path) -> None:
         assert two.runs(), "readers do not wait"
         with pytest.raises(FileError, match="a lock that another program holds"):
             two.refuse(1, "late")
+
+
+def test_without_locks_a_batch_done_twice_is_recorded_once(
+    case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint, data, threat = case
+    monkeypatch.setattr(claims, "_locks", lambda: None)
+    with Store.open(tmp_path, create=True) as one, Store.open(tmp_path, create=True) as two:
+        attack, others = ATTACKS["ga"](), []
+
+        def meanwhile(_done: int, _fallen: int) -> None:
+            if not others:  # the other writer does everything while the first is between two batches
+                others.append(evaluate_into(two, checkpoint, data, threat, attack, batch_size=10))
+
+        found = evaluate_into(one, checkpoint, data, threat, attack, batch_size=10, on_rows=meanwhile)
+        same(found.rows, others[0].rows)
+        session = one.begin_session(1, {})
+        assert one.add(1, session, found.rows, data.schema, 5.0) == 0, "all rows are there"
+        assert [s.rows for s in one.sessions(1)] == [10, 20, 0]
+        assert one.sessions(1)[-1].seconds == 0.0
+        same(one.rows(1), found.rows)
 
 
 def work(folder: Path, start: object) -> None:

@@ -26,6 +26,7 @@ from hammingbox.models.victim import BlackBox, OneHot, Victim, wrap
 from hammingbox.problem import Problem, Targeted, Untargeted
 from hammingbox.results import read_results, verify, write_results
 from hammingbox.space import Candidates, FullSpace, MaskedSpace, Space, ThreatModel, hamming
+from hammingbox.store import Store, evaluate_into
 from hammingbox.train import TrainConfig, accuracy, fit
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "Space",
     "Splits",
     "Standard",
+    "Store",
     "SwapTraining",
     "Targeted",
     "ThreatModel",
@@ -78,6 +80,7 @@ __all__ = [
     "build",
     "correctly_classified",
     "evaluate",
+    "evaluate_into",
     "fit",
     "frozen_eval",
     "hamming",

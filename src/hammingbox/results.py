@@ -6,13 +6,13 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-import hammingbox
 from hammingbox.data.schema import Dataset, Schema
 from hammingbox.errors import FileError
 from hammingbox.evaluate import Evaluation
@@ -65,7 +65,7 @@ def write_results(evaluation: Evaluation, path: Path, *, victim: str = "", data:
 def versions() -> dict[str, str]:
     """What a number depends on besides its inputs."""
     return {
-        "hammingbox": hammingbox.__version__,
+        "hammingbox": version("hammingbox"),
         "python": platform.python_version(),
         "torch": torch.__version__,
         "numpy": np.__version__,

@@ -91,7 +91,7 @@ def export(
     what: Annotated[str, typer.Option(help="runs (a line each), or rows with their categories.")] = "runs",
     file: Annotated[Path | None, typer.Option("--out", help="File to write; standard output without it.")] = None,
 ) -> None:
-    """Writes runs or rows for other programs: CSV, Parquet, Markdown, LaTeX (booktabs)."""
+    """Writes runs or rows for other programs: CSV, Parquet, Markdown, LaTeX (booktabs), SVG, PDF."""
     if form not in FORMATS:
         raise unknown_name("format", form, FORMATS)
     chosen: dict[str, What] = {name: name for name in get_args(What)}

@@ -11,7 +11,7 @@ from hammingbox.data.schema import Dataset, Feature, Schema
 from hammingbox.experiments.base import Experiment, Outcome, Size
 from hammingbox.experiments.plan import Work
 from hammingbox.experiments.workspace import Workspace
-from hammingbox.models.checkpoint import Checkpoint
+from hammingbox.models.checkpoint import CONFIG, Checkpoint
 from hammingbox.models.registry import build
 from hammingbox.report.paper_figures import growth_figure
 from hammingbox.report.table import Table
@@ -129,10 +129,14 @@ def _measure(workspace: Workspace, attack: str, point: Point, rows: int) -> floa
     ids = torch.randint(point.d, (rows, point.n), generator=torch_generator(0))
     with torch.no_grad():
         labels = victim(ids).argmax(1)
-    name = f"random table n={point.n} d={point.d}"
+    name, checkpoint = f"random table n={point.n} d={point.d}", Checkpoint(victim, "mlp", {}, schema)
+    path = workspace.folder / "victims" / f"random-n{point.n}-d{point.d}"
+    if not (path / CONFIG).exists():
+        checkpoint.save(path)  # for `verify`
     found = evaluate_into(
-        workspace.store, Checkpoint(victim, "mlp", {}, schema), Dataset(schema, ids, labels, name),
-        ThreatModel(FullSpace(schema), point.budget), _PCAA if attack == "pcaa" else ATTACKS[attack](), name=attack,
+        workspace.store, checkpoint, Dataset(schema, ids, labels, name),
+        ThreatModel(FullSpace(schema), point.budget), _PCAA if attack == "pcaa" else ATTACKS[attack](),
+        name=attack, victim=str(path),
     ).rows  # fmt: skip
     return (found.forward + found.backward).double().mean().item()
 
@@ -147,6 +151,7 @@ def _growth(axis: str, points: tuple[Point, ...], passes: list[float]) -> str:
     y = [log(value) for value in passes]
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
     slope = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum((a - mean_x) ** 2 for a in x)
+    slope = round(slope, 9) + 0.0  # no "-0.00"
     return f"{torch.tensor(slope).exp().item():.2f}^ε" if axis == "ε" else f"{axis}^{slope:.2f}"
 
 

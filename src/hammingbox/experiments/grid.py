@@ -68,37 +68,40 @@ def _cell(workspace: Workspace, size: Size, recipe: Recipe, attack: str, budget:
 
 
 def plan_grid(workspace: Workspace, size: Size) -> list[Work]:
-    """Rows, passes and seconds of every victim's cells, and of the trainings they need."""
+    """What is left to do of every victim's training and cells."""
     steps: list[Work] = []
-    trained: set[str] = set()
     for recipe in size.victims:
         try:
-            data = workspace.rows(recipe, size.rows)
             for needed in (recipe.start, recipe):
-                if needed is not None and needed.folder not in trained:
-                    trained.add(needed.folder)
+                if needed is not None and (needed.folder,) not in workspace.planned:
+                    workspace.planned.add((needed.folder,))
                     if (work := training_work(workspace, needed)) is not None:
                         steps.append(work)
-            once = seconds_a_pass(workspace.untrained(recipe).victim, data.batch(slice(0, 64))[0])
-            counts = workspace.threat(recipe, 1).space.candidates(data.batch(slice(0, 4))[0]).counts.double().mean(0)
+            steps += _plan_attacks(workspace, size, recipe)
         except (FileError, InputError) as error:
             steps.append(Work(f"{recipe.data}, {recipe.label}", note=f"skipped: {error}"))
-            continue
-        for attack in size.attacks:
-            each = [passes_a_row(ATTACKS[attack](**size.attack_settings.get(attack, {})), counts, b)
-                    for b in size.budgets]  # fmt: skip
-            seeds = size.seeds if attack in DRAWS else 1
-            refused = [str(b) for b, (forward, _) in zip(size.budgets, each, strict=True) if not forward]
-            runs = len(each) - len(refused)
-            forward, backward = (seeds * len(data) * sum(costs[i] for costs in each) for i in (0, 1))
-            note = f"refuses budget {', '.join(refused)}" if refused else ""
-            steps.append(
-                Work(
-                    f"{recipe.data}, {recipe.label}: {attack} at {len(size.budgets)} budgets, {seeds} seeds",
-                    seeds * runs * len(data),
-                    forward + backward,
-                    (forward + 2 * backward) * once,
-                    note,
-                )
-            )
+    return steps
+
+
+def _plan_attacks(workspace: Workspace, size: Size, recipe: Recipe) -> list[Work]:
+    data = workspace.rows(recipe, size.rows)
+    once = seconds_a_pass(workspace.untrained(recipe).victim, data.batch(slice(0, 64))[0])
+    counts = workspace.threat(recipe, 1).space.candidates(data.batch(slice(0, 4))[0]).counts.double().mean(0)
+    steps = []
+    for name in size.attacks:
+        attack = ATTACKS[name](**size.attack_settings.get(name, {}))
+        seeds = range(size.seeds if name in DRAWS else 1)
+        rows, forward, backward, refused = 0, 0.0, 0.0, []
+        for budget in size.budgets:
+            each = passes_a_row(attack, counts, budget)
+            if not each[0]:
+                refused.append(str(budget))
+                continue
+            left = sum(workspace.remaining(recipe, attack, budget, seed, len(data)) for seed in seeds)
+            rows, forward, backward = rows + left, forward + left * each[0], backward + left * each[1]
+        whole = len(seeds) * len(data) * (len(size.budgets) - len(refused))
+        notes = [f"{whole - rows:,} rows are recorded or counted above"] if rows < whole else []
+        notes += [f"refuses budget {', '.join(refused)}"] if refused else []
+        what = f"{recipe.data}, {recipe.label}: {name} at {len(size.budgets)} budgets, {len(seeds)} seeds"
+        steps.append(Work(what, rows, forward + backward, (forward + 2 * backward) * once, "; ".join(notes)))
     return steps

@@ -16,7 +16,7 @@ from hammingbox.models.victim import Victim
 from hammingbox.training_cost import relative_cost
 from hammingbox.types import Ids
 
-_TYPICAL_SEARCH = 400
+_TYPICAL_SEARCH = 400.0
 """Passes a row of attacks that stop early and so have no formula; measured on Splice and IPS, see docs/attacks.md."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from hammingbox.attacks import ATTACKS
+from hammingbox.attacks import ATTACKS, Attack
 from hammingbox.data.schema import Dataset
 from hammingbox.defences import DEFENCES, Defence
 from hammingbox.evaluate import Evaluation
@@ -49,6 +49,7 @@ class Workspace:
         train: how victims are trained.
         watch: shows the progress of a piece of work: a label and its number of rows.
         data_dir: folder that holds data files.
+        planned: what plans have counted already: victims to train, and runs; tables share both.
     """
 
     folder: Path
@@ -56,6 +57,7 @@ class Workspace:
     train: Train
     watch: Callable[[str, int], AbstractContextManager[OnRows]]
     data_dir: Path | None = None
+    planned: set[tuple[object, ...]] = field(default_factory=set)
     _opened: dict[str, Opened] = field(default_factory=dict)
     _checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
 
@@ -148,9 +150,23 @@ class Workspace:
         with self.watch(f"{recipe.data}, {recipe.label}: {attack}, budget {budget}, seed {seed}", len(data)) as on_rows:
             return evaluate_into(
                 self.store, checkpoint, data, self.threat(recipe, budget), ATTACKS[attack](**(settings or {})),
-                name=attack, victim=str(self.path(recipe)), source=recipe.data, seed=seed, batch_size=64,
+                name=attack, victim=str(self.path(recipe)), source=recipe.data, seed=seed, batch_size=32,
                 on_rows=on_rows,
             )  # fmt: skip
+
+    def remaining(self, recipe: Recipe, attack: Attack, budget: int, seed: int, rows: int) -> int:
+        """How many rows of a run are neither recorded nor counted by an earlier plan."""
+        key = (recipe.folder, repr(attack), budget, seed)
+        if key in self.planned:
+            return 0
+        self.planned.add(key)
+        recorded = sum(
+            run.rows
+            for run in self.store.runs()
+            if run.victim == str(self.path(recipe))
+            and (run.key.attack, run.key.budget, run.key.seed) == (repr(attack), budget, seed)
+        )
+        return max(0, rows - recorded)
 
 
 def defence_of(recipe: Recipe) -> Defence:

@@ -77,10 +77,11 @@ def cases_latex(cases: Sequence[Case]) -> str:
 
 
 def row_pieces(before: Sequence[str], after: Sequence[str], separator: str = "") -> tuple[Piece, ...]:
-    """The pieces of a row of categories: letters run together, others are set apart."""
+    """The pieces of a row of categories: letters run together, others are set apart; blanks at the end are left out."""
     pieces: list[Piece] = []
     plain = ""
-    for place, (old, new) in enumerate(zip(before, after, strict=True)):
+    for place, pair in enumerate(zip(before, after, strict=True)):
+        old, new = (word.replace("\n", "\\n") for word in pair)  # a line break is a sign to be seen
         gap = separator if place else ""
         if old == new:
             plain += gap + old
@@ -88,4 +89,5 @@ def row_pieces(before: Sequence[str], after: Sequence[str], separator: str = "")
         pieces += [Piece(plain + gap)] if plain + gap else []
         pieces.append(Piece(new, old))
         plain = ""
+    plain = plain.rstrip()
     return (*pieces, Piece(plain)) if plain else tuple(pieces)

@@ -1,4 +1,4 @@
-"""A store's content for other programs: one record a run or one a row, as CSV, Parquet, Markdown or LaTeX."""
+"""A store's content for other programs: one record a run or one a row, as CSV, Parquet, Markdown, LaTeX, SVG or PDF."""
 
 import csv
 import io
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from hammingbox.errors import InputError
+from hammingbox.report.paper_figures import figure_bytes, success_figure
 from hammingbox.report.table import Table
 from hammingbox.store import Run, Store
 
@@ -109,9 +110,19 @@ def _people_only(found: list[dict[str, Any]]) -> Table:
     return runs_table(found, "Results")
 
 
+def _figure(kind: str) -> Callable[[list[dict[str, Any]]], bytes]:
+    def write(found: list[dict[str, Any]]) -> bytes:
+        _people_only(found)
+        return figure_bytes(success_figure(found), kind)
+
+    return write
+
+
 FORMATS: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
     "csv": _to_csv,
     "parquet": _to_parquet,
     "markdown": lambda found: _people_only(found).markdown().encode(),
     "latex": lambda found: _people_only(found).latex("tab:results").encode(),
+    "svg": _figure("svg"),
+    "pdf": _figure("pdf"),
 }

@@ -69,7 +69,10 @@ def concentration_figure(rows: Sequence[Sequence[Panel]]) -> Figure:
         for i, panels in enumerate(rows):
             for j, panel in enumerate(panels):
                 axes = figure.add_subplot(len(rows), columns, i * columns + j + 1)
-                axes.vlines(range(len(panel.pi)), 0, panel.pi, color=_BLUE, linewidth=1.0)
+                # A thousand invisible lines would make a file of megabytes.
+                seen = [(place, pi) for place, pi in enumerate(panel.pi) if pi > 1e-3 * max(panel.pi)]
+                axes.vlines([place for place, _ in seen], 0, [pi for _, pi in seen], color=_BLUE, linewidth=1.0)
+                axes.set_xlim(-0.02 * len(panel.pi), 1.02 * len(panel.pi))
                 axes.plot(panel.original, panel.pi[panel.original], "o", color=_GREEN, markersize=4)
                 if panel.likeliest != panel.original:
                     axes.plot(panel.likeliest, panel.pi[panel.likeliest], "D", color=_YELLOW, markersize=4)
@@ -86,27 +89,72 @@ def growth_figure(lines: Sequence[tuple[str, str, Sequence[float], Sequence[floa
     """Measured passes a row against n, d and epsilon: (axis, attack, values, passes)."""
     with matplotlib.rc_context(_STYLE):
         axes_names = list(dict.fromkeys(axis for axis, *_ in lines))
-        figure = Figure(figsize=(2.6 * len(axes_names), 2.6), layout="constrained")
+        figure = Figure(figsize=(2.4 * len(axes_names) + 0.8, 2.4), layout="constrained")
         for i, name in enumerate(axes_names):
             axes = figure.add_subplot(1, len(axes_names), i + 1)
-            for marker, (axis, attack, values, passes) in zip("osD^v" * len(lines), lines, strict=False):
-                if axis == name:
-                    axes.plot(values, passes, marker=marker, markersize=4, label=attack)
+            here = [line for line in lines if line[0] == name]
+            for marker, (_, attack, values, passes) in zip("osD^v", here, strict=False):
+                axes.plot(values, passes, marker=marker, markersize=4, label=attack)
             axes.set(xlabel=name, yscale="log", xscale="linear" if name == "ε" else "log")
+            axes.set_xticks(here[0][2], [f"{value:g}" for value in here[0][2]])
+            axes.set_xticks([], minor=True)
             if i == 0:
                 axes.set_ylabel("victim passes a row")
-                axes.legend(frameon=False, fontsize=7)
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside right center", frameon=False)
     return figure
+
+
+def success_figure(records: Sequence[dict[str, Any]]) -> Figure:
+    """Success against budget, a panel for each victim and a line for each attack; Wilson's intervals are whiskers.
+
+    Args:
+        records: one for each run, see `report.export`; seeds are averaged.
+    """
+    done = [record for record in records if record["rows"]]
+    victims = list(dict.fromkeys((r["data"], r["model"], r["defence"], r["victim"]) for r in done))
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(3.4 * max(len(victims), 1) + 1.2, 2.8), layout="constrained")
+        handles: dict[str, Any] = {}
+        for i, victim in enumerate(victims):
+            axes = figure.add_subplot(1, len(victims), i + 1)
+            here = [r for r in done if (r["data"], r["model"], r["defence"], r["victim"]) == victim]
+            for marker, name in zip("osD^vP*X" * len(here), dict.fromkeys(r["attack"] for r in here), strict=False):
+                budgets = sorted({r["budget"] for r in here if r["attack"] == name})
+                seeds = [[r for r in here if (r["attack"], r["budget"]) == (name, b)] for b in budgets]
+                rate, low, high = (
+                    [100 * sum(r[key] for r in runs) / len(runs) for runs in seeds]
+                    for key in ("success_rate", "success_low", "success_high")
+                )
+                whiskers = (
+                    [a - b for a, b in zip(rate, low, strict=True)],
+                    [b - a for a, b in zip(rate, high, strict=True)],
+                )
+                handles[name] = axes.errorbar(
+                    budgets, rate, yerr=whiskers, marker=marker, markersize=4, linewidth=1.2, elinewidth=0.6
+                )
+            axes.set(xlabel="budget", ylim=(-3, 103), title=f"{victim[0]}, {victim[1]}, {victim[2].partition('(')[0]}")
+            axes.set_xticks(sorted({r["budget"] for r in here}))
+            if i == 0:
+                axes.set_ylabel("rows that fall, %")
+        figure.legend(list(handles.values()), list(handles), loc="outside right center", frameon=False)
+    return figure
+
+
+def figure_bytes(figure: Figure, kind: str) -> bytes:
+    """A figure as "svg" or "pdf", without the time it was made."""
+    plain = {"svg": dict.fromkeys(("Date", "Creator", "Format", "Type")), "pdf": {"CreationDate": None}}
+    content = io.BytesIO()
+    with matplotlib.rc_context(_STYLE):
+        figure.savefig(content, format=kind, metadata=plain[kind])
+    return content.getvalue()
 
 
 def save_figure(figure: Figure, path: Path) -> list[Path]:
     """Writes PATH.svg and PATH.pdf, the same bytes for the same figure."""
     written = []
-    plain = {"svg": dict.fromkeys(("Date", "Creator", "Format", "Type")), "pdf": {"CreationDate": None}}
-    for kind, metadata in plain.items():
-        content = io.BytesIO()
-        with matplotlib.rc_context(_STYLE):
-            figure.savefig(content, format=kind, metadata=metadata)
-        write_bytes(path.with_name(f"{path.name}.{kind}"), content.getvalue())
-        written.append(path.with_name(f"{path.name}.{kind}"))
+    for kind in ("svg", "pdf"):
+        file = path.with_name(f"{path.name}.{kind}")
+        write_bytes(file, figure_bytes(figure, kind))
+        written.append(file)
     return written

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "ε": r"$\epsilon$", "±": r"$\pm$", "ζ": r"$\zeta$",
-    "λ": r"$\lambda$", "π": r"$\pi$", "≤": r"$\leq$", "·": r"$\cdot$",
+    "λ": r"$\lambda$", "π": r"$\pi$", "≤": r"$\leq$", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+    "·": r"$\cdot$",
 }  # fmt: skip
 
 

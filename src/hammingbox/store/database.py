@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic, sleep
 
 from hammingbox.errors import FileError
 
@@ -55,12 +56,12 @@ class Database:
         with self._plain_errors():
             self.connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
             try:
-                self._prepare()
+                self._prepare(wait)
             except BaseException:
                 self.connection.close()
                 raise
 
-    def _prepare(self) -> None:
+    def _prepare(self, wait: float) -> None:
         first = self.connection.execute("PRAGMA schema_version").fetchone()[0] == 0
         if first:
             self._check_empty()
@@ -72,13 +73,25 @@ class Database:
                     self.connection.execute(f"PRAGMA application_id = {APPLICATION}")
                     self.connection.execute(f"PRAGMA user_version = {FORMAT}")
         self._check_format()
-        # Writers and readers do not block each other; a killed writer loses only its open transaction.
-        self.connection.execute("PRAGMA journal_mode = WAL")
+        self._use_log(wait)
         self.connection.execute("PRAGMA synchronous = NORMAL")
         self.connection.execute("PRAGMA foreign_keys = ON")
         found = self.connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
             raise sqlite3.DatabaseError(found)
+
+    def _use_log(self, wait: float) -> None:
+        """Writers and readers do not block each other; a killed writer loses only its open transaction."""
+        end = monotonic() + wait
+        while True:
+            try:
+                self.connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                # SQLite does not wait by itself for whoever makes this change at the same moment.
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > end:
+                    raise
+                sleep(0.02)
 
     def _check_empty(self) -> None:
         """An empty file becomes a store; `schema_version` 0 of anything else means damage."""

@@ -48,8 +48,8 @@ class Store(Reader):
             _put_document(connection, key.schema_sha256, schema.to_json)
             _put_document(connection, key.space_sha256, space.to_json)
             connection.execute(
-                f"INSERT OR IGNORE INTO runs ({', '.join(KEY)}, name, victim, model, created) "
-                f"VALUES ({', '.join('?' * (len(KEY) + 4))})",
+                f"INSERT INTO runs ({', '.join(KEY)}, name, victim, model, created) "
+                f"VALUES ({', '.join('?' * (len(KEY) + 4))}) ON CONFLICT ({', '.join(KEY)}) DO NOTHING",
                 (*values, name, victim, model, _now()),
             )
             found = connection.execute(
@@ -100,7 +100,9 @@ class Store(Reader):
         with self._database.write() as connection:
             before = connection.total_changes
             connection.executemany(
-                f"INSERT OR IGNORE INTO rows ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", records
+                f"INSERT INTO rows ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) "
+                "ON CONFLICT (run, number) DO NOTHING",
+                records,
             )
             new = connection.total_changes - before
             connection.execute(
