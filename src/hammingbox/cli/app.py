@@ -7,7 +7,20 @@ import torch
 import typer
 
 import hammingbox
-from hammingbox.cli import attack, compare, data, defend, demo, findings, reproduce, results, synonyms, train, verify
+from hammingbox.cli import (
+    attack,
+    compare,
+    data,
+    defend,
+    demo,
+    findings,
+    report,
+    reproduce,
+    results,
+    synonyms,
+    train,
+    verify,
+)
 from hammingbox.cli.console import fail, out
 from hammingbox.errors import HammingboxError
 
@@ -24,6 +37,7 @@ app.command("train")(train.train)
 app.command("defend")(defend.defend)
 app.command("attack")(attack.attack)
 app.command("compare")(compare.compare)
+app.command("report")(report.report)
 app.command("verify")(verify.verify_file)
 app.command("reproduce")(reproduce.reproduce)
 app.command("diagnose")(findings.diagnose)

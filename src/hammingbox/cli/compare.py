@@ -1,10 +1,8 @@
 """`hammingbox compare`: several attacks at several budgets on the same rows, as a table and a report."""
 
-import shlex
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,12 +31,12 @@ from hammingbox.cli.options import (
     budgets_from,
 )
 from hammingbox.data.schema import Dataset
-from hammingbox.diagnose import diagnose_victim
+from hammingbox.diagnose import Finding, diagnose_victim
 from hammingbox.errors import InputError, TooExpensiveError
 from hammingbox.evaluate import Evaluation, evaluate
-from hammingbox.models.checkpoint import Checkpoint, load_checkpoint
-from hammingbox.report.comparison import Comparison, is_alphabet
-from hammingbox.report.html import write_report
+from hammingbox.models.checkpoint import Checkpoint, load_checkpoint, weights_digest
+from hammingbox.report.comparison import Comparison
+from hammingbox.report.folder import PAGE, write_report
 from hammingbox.space import Space, ThreatModel
 from hammingbox.store import FILE, Store, evaluate_into
 
@@ -63,10 +61,10 @@ class Job:
     seed: int
     folder: Path | None
     split: str = "test"
-    report: str = "report.html"
     batch_size: int = 256
     memory: int = 512 * 2**20
-    command: str = ""
+    asked: dict[str, Sequence[Finding]] = field(default_factory=dict)
+    """What victims showed when they were asked, by the hash of their weights; jobs on one folder share it."""
 
 
 def compare(
@@ -121,20 +119,12 @@ def compare(
         split=split,
         batch_size=batch_size,
         memory=memory * 2**20,
-        command=shlex.join(["hammingbox", *sys.argv[1:]]),
     )
     found = [
         run(job)
         if len(paths) == 1
-        else run(
-            replace(
-                job,
-                checkpoint=load_checkpoint(path, schema=opened.splits.schema),
-                victim=path,
-                report=f"report-{number}-{path.name}.html",
-            )
-        )
-        for number, path in enumerate(paths, 1)
+        else run(replace(job, checkpoint=load_checkpoint(path, schema=opened.splits.schema), victim=path))
+        for path in paths
     ]
     if json:
         print_json([
@@ -149,23 +139,19 @@ def compare(
     for comparison in found:
         show(comparison, gaps=oracle)
     if out_dir is not None:
-        shown = "report.html" if len(found) == 1 else "report-*.html"
-        out.print(f"records: {out_dir / FILE}\nreport: {out_dir / shown}", highlight=False)
+        out.print(f"records: {out_dir / FILE}\nreport: {out_dir / PAGE}", highlight=False)
 
 
 def run(job: Job) -> Comparison:
     """Runs every cell that the results folder does not hold yet, and writes the report."""
-    schema = job.rows.schema
     threats = [ThreatModel(job.space, budget) for budget in job.budgets]
     comparison = Comparison(
         data=Path(job.data).name,
         victim=f"{job.checkpoint.model} ({job.victim.name})",
         accuracy=0.0,
-        classes=schema.classes,
-        alphabet=is_alphabet(schema),
-        command=job.command,
         findings=diagnose_victim(job.checkpoint.victim, job.rows, threats[0]),
     )
+    job.asked[weights_digest(job.checkpoint.victim)] = tuple(comparison.findings)
     with progress() as bars, ExitStack() as stack:
         store = None if job.folder is None else stack.enter_context(Store.open(job.folder, create=True))
         task = bars.add_task("compare", total=len(job.attacks) * len(threats) * len(job.rows))
@@ -183,7 +169,7 @@ def run(job: Job) -> Comparison:
                 comparison.add(name, threat.budget, result)
     comparison.finish()
     if job.folder is not None:
-        write_report(comparison, job.folder / job.report)
+        write_report(job.folder, asked=job.asked)
     return comparison
 
 

@@ -47,7 +47,6 @@ def demo(
             budgets=range(1, 6),
             seed=0,
             folder=folder,
-            command=f"hammingbox demo --out {folder} --rows {rows}",
         )
     )
     show(comparison)

@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import torch
+
+from hammingbox.evaluate import Rate
 from hammingbox.experiments.base import Experiment, Outcome, Size
-from hammingbox.experiments.grid import Grid, plan_grid, run_grid
+from hammingbox.experiments.grid import Cell, Grid, plan_grid, run_grid
 from hammingbox.experiments.plan import Work
 from hammingbox.experiments.recipe import Recipe
 from hammingbox.experiments.statistics import over_seeds
@@ -12,6 +15,9 @@ from hammingbox.experiments.workspace import Workspace
 from hammingbox.report.table import Table
 
 CLEAN = "none"
+WORST_OF_PAPER, WORST = "worst of the paper's", "worst of all"
+BEYOND_PAPER = ("auto", "swap")
+"""Attacks the paper does not have: the figure comparable with it leaves them out, the honest figure does not."""
 
 COMMON_REASONS = (
     "Error: rows that are wrong with or without the attack, over all rows attacked, re-checked on discrete rows.",
@@ -47,7 +53,7 @@ class DefenceTable(Experiment):
             rows = [
                 line
                 for recipe in size.victims
-                for attack in (CLEAN, *size.attacks)
+                for attack in (CLEAN, *size.attacks, WORST_OF_PAPER, WORST)
                 if (line := self._line(grid, recipe, attack, budget)) is not None
             ]
             title = f"{self.title}, budget {budget}"
@@ -59,11 +65,13 @@ class DefenceTable(Experiment):
         cells = [c for c in grid.cells if c.recipe is recipe and c.budget == budget and c.evaluations]
         if attack == CLEAN:
             rates = [cells[0].evaluations[0].clean_error] if cells else []
+        elif attack in (WORST_OF_PAPER, WORST):
+            rates = _worst([c for c in cells if attack == WORST or c.attack not in BEYOND_PAPER])
         else:
             rates = [e.robust_error for c in cells if c.attack == attack for e in c.evaluations]
         if not any(c.recipe is recipe for c in grid.cells):
             return None
-        theirs = self.paper.get(recipe.label, {}).get(attack) if recipe.data in self.paper_data else None
+        theirs = self._theirs(recipe, attack)
         paper = "-" if theirs is None else f"{theirs:.1f}"
         shown = f"{attack} ({self.renamed[attack]})" if attack in self.renamed else attack
         name = f"{recipe.data}, {recipe.label}"
@@ -77,7 +85,22 @@ class DefenceTable(Experiment):
             "-" if theirs is None else f"{100 * rate.mean - theirs:+.1f}",
         )  # fmt: skip
 
+    def _theirs(self, recipe: Recipe, attack: str) -> float | None:
+        figures = self.paper.get(recipe.label, {}) if recipe.data in self.paper_data else {}
+        if attack == WORST_OF_PAPER:
+            return max((value for name, value in figures.items() if name != CLEAN), default=None)
+        return figures.get(attack)
+
     @staticmethod
     def _refusals(grid: Grid) -> tuple[str, ...]:
         refused = dict.fromkeys(f"{c.attack} at budget {c.budget}" for c in grid.cells if c.refused)
         return (f"Not run, too many passes a row: {', '.join(refused)}.",) if refused else ()
+
+
+def _worst(cells: list[Cell]) -> list[Rate]:
+    """The share of rows that are wrong or fall to any of some attacks with any of their seeds."""
+    wrong = [~e.rows.correct | e.rows.success for c in cells for e in c.evaluations]
+    if not wrong:
+        return []
+    fallen = torch.stack(wrong).any(0)
+    return [Rate(int(fallen.sum()), len(fallen))]

@@ -1,1 +1,1 @@
-"""Tables, figures and the self-contained HTML page."""
+"""Tables, and the self-contained HTML page of a results folder."""

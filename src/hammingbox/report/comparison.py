@@ -1,4 +1,4 @@
-"""A comparison: several attacks at several budgets on the same rows, as a value that can be written and read."""
+"""A comparison: several attacks at several budgets on the same rows, as a value."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,24 +7,8 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from hammingbox.attacks import ATTACKS
-from hammingbox.data.schema import Schema
 from hammingbox.diagnose import Finding, diagnose_results
 from hammingbox.evaluate import Evaluation, Rate
-
-
-@dataclass(frozen=True)
-class Example:
-    """A broken row: its categories before and after, and the classes the victim answers."""
-
-    attack: str
-    budget: int
-    row: int
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-    label: str
-    prediction: str
-    confidence_before: float
-    confidence_after: float
 
 
 @dataclass(frozen=True)
@@ -39,17 +23,12 @@ class Cell:
 
 @dataclass
 class Comparison:
-    """Cells of a table of attacks and budgets, and some rows to look at."""
+    """Cells of a table of attacks and budgets on one victim."""
 
     data: str
     victim: str
     accuracy: float
-    classes: tuple[str, ...]
-    alphabet: bool
-    """All features share one alphabet of single letters: rows read as strings."""
-    command: str
     cells: list[Cell] = field(default_factory=list)
-    examples: list[Example] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     _broken: dict[tuple[str, int], Bool[Tensor, "rows"]] = field(default_factory=dict, repr=False)
 
@@ -67,11 +46,10 @@ class Comparison:
         """The cell of an attack at a budget, if it is there."""
         return next((c for c in self.cells if (c.attack, c.budget) == (attack, budget)), None)
 
-    def add(self, attack: str, budget: int, evaluation: Evaluation, *, examples: int = 3) -> None:
-        """Adds a cell and its first few broken rows."""
+    def add(self, attack: str, budget: int, evaluation: Evaluation) -> None:
+        """Adds a cell."""
         self.cells.append(Cell(attack, budget, evaluation.summary()))
         self._broken[attack, budget] = evaluation.rows.success
-        self.examples += _examples(attack, evaluation, examples)
 
     def refuse(self, attack: str, budget: int, reason: str) -> None:
         """Adds a cell for an attack that was too expensive."""
@@ -95,27 +73,3 @@ class Comparison:
             if cell.summary is not None
         }
         self.findings += diagnose_results(rates, {name: ATTACKS[name]().needs_gradient for name in self.attacks})
-
-
-def is_alphabet(schema: Schema) -> bool:
-    """Whether rows of a schema read as strings of letters."""
-    return schema.shares_alphabet and all(len(category) == 1 for category in schema.features[0].categories)
-
-
-def _examples(attack: str, evaluation: Evaluation, count: int) -> list[Example]:
-    rows, schema = evaluation.rows, evaluation.data.schema
-    before, after = rows.clean_logits.softmax(1), rows.logits.softmax(1)
-    return [
-        Example(
-            attack,
-            evaluation.threat.budget,
-            int(rows.numbers[i]),
-            schema.decode(rows.clean[i].tolist()),
-            schema.decode(rows.adversarial[i].tolist()),
-            schema.classes[int(rows.labels[i])],
-            schema.classes[int(rows.logits[i].argmax())],
-            before[i, rows.labels[i]].item(),
-            after[i].max().item(),
-        )
-        for i in rows.success.nonzero()[:count, 0].tolist()
-    ]

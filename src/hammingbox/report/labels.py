@@ -1,0 +1,79 @@
+"""Names that tell runs apart: attacks of other settings, victims of one name, spaces in words."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hammingbox.store import Run
+
+
+def arguments(text: str) -> list[str]:
+    """The arguments of a repr, such as `PCAA(steps=5, samples=20)`; commas inside brackets do not divide."""
+    inner = text[text.find("(") + 1 : text.rfind(")")]
+    parts, depth, start = [], 0, 0
+    for place, sign in enumerate(inner):
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == "," and depth == 0:
+            parts.append(inner[start:place].strip())
+            start = place + 1
+    return [part for part in (*parts, inner[start:].strip()) if part]
+
+
+def attack_labels(runs: Sequence[Run], classes: Sequence[str]) -> dict[int, str]:
+    """A name for the attack of each run (by the run's number): its short name, and what sets it apart if need be."""
+    variants: dict[str, list[str]] = {}
+    for run in runs:
+        known = variants.setdefault(run.name, [])
+        if run.key.attack not in known:
+            known.append(run.key.attack)
+    labels = {}
+    for run in runs:
+        label, known = run.name, variants[run.name]
+        if len(known) > 1:
+            others = [set(arguments(other)) for other in known]
+            own = [part for part in arguments(run.key.attack) if not all(part in other for other in others)]
+            label += f" ({', '.join(own)})" if own else f" (variant {known.index(run.key.attack) + 1})"
+        if run.key.target is not None:
+            label += f" to {classes[run.key.target]}"
+        labels[run.id] = label
+    return labels
+
+
+def victim_labels(runs: Sequence[Run]) -> dict[str, str]:
+    """A name for each victim (by the hash of its weights)."""
+    labels = {}
+    for run in runs:
+        folder = Path(run.victim).name
+        defence = run.key.defence.partition("(")[0]  # its repr has every setting
+        trained = "" if defence == "standard" else f", {defence}"
+        labels[run.key.victim_sha256] = f"{folder} ({run.model}{trained})" if folder else f"{run.model}{trained}"
+    names = list(labels.values())
+    return {
+        digest: name if names.count(name) == 1 else f"{name}, weights {digest[:8]}" for digest, name in labels.items()
+    }
+
+
+def space_in_words(space: Mapping[str, Any], *, most: int = 6) -> str:
+    """What an attacker may do, in one line."""
+    if space.get("kind") == "full":
+        return "every category of every feature"
+    if space.get("kind") == "synonym":
+        return f"synonyms from {space.get('source')}"
+    parts = []
+    if fixed := space.get("immutable"):
+        parts.append(f"never change {_some(fixed, most)}")
+    for verb, name in (("never write", "forbidden"), ("never replace", "kept")):
+        limits = space.get(name) or {}
+        words = [
+            f"{_some([repr(word) for word in some], most)}{'' if feature == '*' else f' in {feature}'}"
+            for feature, some in limits.items()
+        ]
+        if words:
+            parts.append(f"{verb} {_some(words, most, glue='; ')}")
+    if rule := space.get("rule"):
+        parts.append(f"the rule {rule}")
+    return "; ".join(parts) or str(space.get("kind", ""))
+
+
+def _some(words: Sequence[str], most: int, *, glue: str = ", ") -> str:
+    return glue.join(words[:most]) + (f"{glue}and {len(words) - most} more" if len(words) > most else "")

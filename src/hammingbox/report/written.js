@@ -1,0 +1,120 @@
+// How a row is written on the page. Whatever comes from data is written as text, never as HTML.
+
+const NEAR = 14; // words of context around a change in a long text
+const OUTCOMES = ["stood", "fell", "wrong before"];
+const number = new Intl.NumberFormat("en");
+
+const make = (tag, properties = {}, ...children) => {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+};
+
+const marked = (old, now, title) => make("mark", { title }, make("del", {}, old), make("ins", {}, now));
+
+/** A line break inside a text, as a sign. */
+const sign = (word) => (word === "<br />" ? "\u00b6" : word);
+
+/** Which words have a blank before them; those of a text as `join_words` of the package has it. */
+function blanks(form, words) {
+  if (form !== "words") return words.map((_, i) => form === "events" && i > 0);
+  let quoted = false;
+  let glue = true;
+  return words.map((word) => {
+    const tight = glue || (word === '"' && quoted) || TIGHT.has(word) || (word.length > 1 && "'\u2019".includes(word[0]));
+    if (word === '"') quoted = !quoted;
+    glue = "([{$#".includes(word) || (word === '"' && quoted);
+    return !tight;
+  });
+}
+const TIGHT = new Set([".", ",", ";", ":", "!", "?", ")", "]", "}", "%", "...", "n't"]);
+
+function written(rows, row, whole) {
+  const changes = new Map(rows.changes(row).map(([feature, old, now]) => [feature, [rows.words[feature][old], rows.words[feature][now]]]));
+  const shown = make("p", { className: `written ${rows.form}` });
+  if (rows.form === "columns") return shown;
+  const words = rows.cleanWords(rows.place[row]);
+  const last = rows.form === "words" ? words.findLastIndex((word) => word !== "<pad>") + 1 : words.length;
+  const long = rows.form !== "letters" && last > 60 && !whole;
+  const near = new Uint8Array(last);
+  const blank = blanks(rows.form, words);
+  for (const feature of changes.keys()) near.fill(1, Math.max(0, feature - NEAR), feature + NEAR + 1);
+  if (!changes.size) near.fill(1, 0, 2 * NEAR);
+  let plain = "";
+  for (let i = 0; i < last; i++) {
+    if (long && !near[i]) {
+      if (i === 0 || near[i - 1]) plain += i === 0 ? "\u2026" : " \u2026";
+      continue;
+    }
+    if (blank[i]) plain += " ";
+    if (!changes.has(i)) {
+      plain += sign(words[i]);
+      continue;
+    }
+    shown.append(plain, marked(...changes.get(i).map(sign), rows.features[i]));
+    plain = "";
+  }
+  shown.append(plain);
+  if (long && near.includes(0)) {
+    const button = make("button", { type: "button", className: "more" }, "whole row");
+    button.addEventListener("click", () => shown.replaceWith(written(rows, row, true)));
+    shown.append(" ", button);
+  }
+  return shown;
+}
+
+/** A category by itself: one that cannot be seen is named. */
+const INVISIBLE = { "": "(empty)", " ": "(space)", "\n": "(line break)" };
+const visible = (word) => INVISIBLE[word] ?? word;
+
+function changeList(rows, row) {
+  const list = make("ul", { className: "changes" });
+  for (const [feature, old, now] of rows.changes(row)) {
+    const words = rows.words[feature];
+    list.append(make("li", {}, `${rows.features[feature]}: `, make("del", {}, visible(words[old])), " \u2192 ", make("ins", {}, visible(words[now]))));
+  }
+  return list;
+}
+
+function probabilityTable(rows, row) {
+  const after = rows.probabilities(rows.after, row);
+  const known = rows.before[rows.runs[rows.run[row]].victim];
+  const before = known ? rows.probabilities(known, known.row.get(rows.place[row])) : new Map();
+  const truth = rows.label[rows.place[row]];
+  const classes = [...new Set([truth, ...before.keys(), ...after.keys()])];
+  const cell = (parts) => {
+    const value = parts ?? 0;
+    const bar = make("span", { className: "bar robust" }, make("i"));
+    bar.setAttribute("aria-hidden", "true");
+    bar.firstChild.style.width = `${value / 10}%`;
+    return make("td", {}, parts === undefined ? "< 0.1 %" : `${(value / 10).toFixed(1)} %`, bar);
+  };
+  const body = make("tbody");
+  for (const name of classes) {
+    const own = name === truth ? " (true)" : "";
+    body.append(make("tr", {}, make("th", { scope: "row" }, rows.classes[name] + own), cell(before.get(name)), cell(after.get(name))));
+  }
+  const heads = ["class", "before", "after"].map((text) => make("th", { scope: "col" }, text));
+  return make("table", { className: "probabilities" }, make("thead", {}, make("tr", {}, ...heads)), body);
+}
+
+function entry(rows, row, several, seeds) {
+  const run = rows.runs[rows.run[row]];
+  const outcome = rows.outcome[row];
+  const count = rows.change.start[row + 1] - rows.change.start[row];
+  const facts = [
+    `${run.attack}, budget ${run.budget}${seeds ? `, seed ${run.seed}` : ""}${several ? `, on ${rows.victims[run.victim]}` : ""}`,
+    `${count} ${count === 1 ? "change" : "changes"}`,
+    `${number.format(rows.forward[row])} forward and ${number.format(rows.backward[row])} backward passes`,
+  ];
+  if (rows.stage[row]) facts.push(`stage ${rows.stage[row]} of the ensemble`);
+  const text = make(
+    "div", { className: "what" },
+    make("p", { className: "title" }, make("strong", {}, `#${rows.number[rows.place[row]]}`), " ",
+      make("span", { className: `tag o${outcome}` }, OUTCOMES[outcome]), " ",
+      `${rows.classes[rows.label[rows.place[row]]]} \u2192 ${rows.classes[rows.predicted[row]]}`),
+    written(rows, row, false), changeList(rows, row),
+    make("p", { className: "facts" }, facts.join(" \u00b7 ")),
+  );
+  return make("li", { className: "entry" }, text, probabilityTable(rows, row));
+}
