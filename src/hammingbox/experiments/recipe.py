@@ -50,16 +50,34 @@ class Recipe:
 
 
 def defended(
-    label: str, start: Recipe, defence: str, *, budget: int, settings: Mapping[str, Any] | None = None, **training: Any
+    label: str,
+    start: Recipe,
+    defence: str,
+    *,
+    budget: int,
+    settings: Mapping[str, Any] | None = None,
+    train_rows: int | None = None,
+    **training: Any,
 ) -> Recipe:
-    """A defence that begins with a standard victim and chooses its epoch by clean and attacked validation rows."""
+    """A defence that begins with a standard victim and chooses its epoch by clean and attacked validation rows.
+
+    Args:
+        label: what a table calls it.
+        start: the standard victim.
+        defence: name of the defence.
+        budget: changes it trains against.
+        settings: of the defence.
+        train_rows: rows it is trained on, of those of its start; all of them by default.
+        training: settings of `TrainConfig`.
+    """
     return Recipe(
         label=label,
         data=start.data,
         model=start.model,
         model_settings=start.model_settings,
-        training={"epochs": 4, "learning_rate": 1e-3, "criterion": "mean", "robust_rows": 100} | training,
-        train_rows=start.train_rows,
+        training={"epochs": 4, "learning_rate": 1e-3, "criterion": "mean", "robust_rows": 200, "patience": 8}
+        | training,
+        train_rows=train_rows or start.train_rows,
         defence=defence,
         defence_settings=settings or {},
         budget=budget,
