@@ -20,6 +20,7 @@ from hammingbox.layout import Layout
 from hammingbox.models.frozen import frozen_eval
 from hammingbox.models.victim import BlackBox, wrap
 from hammingbox.problem import Problem, Untargeted, place_in_row
+from hammingbox.seeding import RowRandom
 from hammingbox.space import FullSpace, MaskedSpace, ThreatModel
 from hammingbox.types import Embedded, Ids, Logits
 from toys import ToyVictim, toy_rows, toy_schema
@@ -216,7 +217,7 @@ def test_the_additive_model_is_exact_for_a_victim_that_is_one(wide: tuple) -> No
     with frozen_eval(victim):
         problem = Problem.of(victim, threat.space.candidates(x), Untargeted(y), 3)
         best, layout = Incumbent(problem), problem.candidates.layout
-        guide = Additive(problem, best, Visited(layout, len(x)))
+        guide = Additive(problem, best, Visited(layout, len(x)), RowRandom.for_rows(0, x))
         singles = layout.slot_of.new_zeros(layout.options, 12)
         singles[torch.arange(layout.options), layout.feature_of] = layout.slot_of
         points, rows = singles.repeat(len(x), 1, 1), torch.arange(len(x))

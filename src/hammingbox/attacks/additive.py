@@ -13,6 +13,7 @@ from hammingbox.seeding import RowRandom
 from hammingbox.types import ManySlots, Slots
 
 _POOL = 256
+_NOISE = 1e-4
 
 
 class Additive(Guide):
@@ -25,12 +26,13 @@ class Additive(Guide):
     Kaczmarz' method). A row with one change therefore teaches that option's worth exactly.
     """
 
-    def __init__(self, problem: Problem, best: Incumbent, visited: Visited) -> None:
+    def __init__(self, problem: Problem, best: Incumbent, visited: Visited, random: RowRandom) -> None:
         self.layout = problem.candidates.layout
         self.best, self.visited = best, visited
         self.clean = best.clean_logits.float()
-        batch, classes = self.clean.shape
-        self.worth = torch.zeros(batch, self.layout.options, classes, device=self.clean.device)
+        # A little noise: options nothing is known of are tried in random order, not in that of their numbers.
+        noise = random.uniform(self.layout.options, self.clean.shape[1])
+        self.worth = (_NOISE * noise).masked_fill_((self.layout.slot_of == 0)[:, None], 0.0)
         self.turn = torch.zeros_like(problem.rows)
 
     def gain(self, problem: Problem, rows: Int64[Tensor, "batch"], here: Slots) -> Gains:  # noqa: ARG002

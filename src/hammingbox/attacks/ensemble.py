@@ -55,10 +55,14 @@ class Auto(Search):
             )
         limit = problem.meter.limit
         if limit is not None:
+            # Single changes tell nothing of each other; above budget 1 a few of them begin the model. A step asks at
+            # least once, or the space is used up: so many steps use all queries.
+            sweep, steps = (limit, 0) if problem.budget == 1 else (Local.sweep, limit)
             return (
                 Exhaustive(objective=self.objective, verdict=True, max_passes=limit, skip=True),
-                # A step asks at least once, or the space is used up: so many steps use all queries.
-                Local(objective=self.objective, steps=limit if last else 25),
+                Local(objective=self.objective, sweep=sweep, steps=steps)
+                if last
+                else Local(objective=self.objective, steps=25),
             )
         search = (Local(objective=self.objective), Evolution(objective=self.objective))
         if problem.budget == 1:

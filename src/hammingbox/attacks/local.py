@@ -31,12 +31,12 @@ class Local(Walk):
 
     steps: int = 100
     tries: int = 8
-    sweep: int = 256
+    sweep: int = 64
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Sweeps, then walks."""
         visited = Visited(problem.candidates.layout, len(problem))
-        guide = Additive(problem, best, visited)
+        guide = Additive(problem, best, visited, random)
         self._sweep(problem, random, guide, best, visited)
         self.walk(problem, random, guide, best, visited)
 
