@@ -249,7 +249,7 @@ def ips_part() -> None:
 
 
 def paper_part() -> None:
-    paper(splice(), rows=3, budget=2)
+    paper(splice(), rows=2, budget=2)
 
 
 PARTS = {

@@ -114,12 +114,12 @@ class OneRun(Search):
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """PCAA's sweep."""
         pcaa = PCAA()
-        for zeta in pcaa.zetas:
+        for turn, zeta in enumerate(pcaa.zetas):
             rows = best.standing()
             if len(rows) == 0:
                 break
             part, noise = problem.take(rows), random.select(rows)
-            distribution = pcaa.algorithm_1(part.within(self.largest), noise, zeta)
+            distribution = pcaa.algorithm_1(part.within(self.largest), noise, zeta, mirror=pcaa.mirrors(turn))
             points = distribution.draw(noise, pcaa.draws, budget=problem.budget)
             try_points(part, best, rows, points, torch.ones_like(points[..., 0], dtype=torch.bool))
 

@@ -93,7 +93,7 @@ class PCAA(Search):
             if len(rows) == 0:
                 break
             part, noise = problem.take(rows), random.select(rows)
-            distribution = self.algorithm_1(part, noise, zeta, mirror=self._mirrors(turn))
+            distribution = self.algorithm_1(part, noise, zeta, mirror=self.mirrors(turn))
             owner, slots = all_points(
                 distribution.draw(noise, self.draws, budget=problem.budget if self.project else None)
             )
@@ -102,7 +102,8 @@ class PCAA(Search):
             if len(owner):
                 best.offer(rows[owner], slots, *part.score(owner, slots))
 
-    def _mirrors(self, turn: int) -> bool:
+    def mirrors(self, turn: int) -> bool:
+        """Whether this round of the sweep is mirror ascent's."""
         return self.ascent == "mirror" or (self.ascent == "turns" and turn % 2 == 0)
 
     def distribution(
@@ -131,7 +132,7 @@ class PCAA(Search):
                 victim, threat.space.candidates(x), Untargeted(y), threat.budget, objective=self.objective
             )
             noise = RowRandom.for_rows(seed, x)
-            return self.algorithm_1(problem, noise, self.zetas[0] if zeta is None else zeta, mirror=self._mirrors(0))
+            return self.algorithm_1(problem, noise, self.zetas[0] if zeta is None else zeta, mirror=self.mirrors(0))
 
     def algorithm_1(self, problem: Problem, random: RowRandom, zeta: float, *, mirror: bool = False) -> Distribution:
         """Algorithm 1 for one zeta. Cost: steps samples forward and backward passes a row."""
