@@ -64,10 +64,12 @@ class Additive(Guide):
     def starts(self, problem: Problem, rows: Int64[Tensor, "batch"], random: RowRandom, count: int) -> ManySlots:
         """The most promising of many random points.
 
-        In turn they keep epsilon - 1, epsilon - 2, ... of the best row's changes, random ones, and fill the budget.
-        When none is kept, half the budget is spent: room to add changes leads out of plateaus, which trees have.
+        Every other time they keep epsilon - 1, epsilon - 2, ... random ones of the best row's changes and fill the
+        budget. The other times half the budget is spent on random changes: room to add more leads out of plateaus,
+        which trees have.
         """
-        keep = problem.budget - 1 - self.turn[rows] % problem.budget
+        time, odd = self.turn[rows] // 2, self.turn[rows] % 2
+        keep = torch.where(odd == 0, problem.budget - 1 - time % max(1, problem.budget - 1), 0)
         self.turn[rows] += 1
         noise = random.uniform(_POOL, problem.budget, 3)
         feature, slot = read(problem, noise[..., :2])  # (batch, pool, budget)

@@ -49,7 +49,7 @@ class Auto(Search):
                 return (Exhaustive(objective=self.objective, verdict=True, max_passes=_NO_LIMIT),)
             return (
                 Swap(objective=self.objective),
-                PCAA(objective=self.objective, zetas=PCAA.zetas[:2]),
+                PCAA(objective=self.objective, zetas=PCAA.zetas[:2], ascent="adam"),
                 Swap(objective=self.objective, steps=60, patience=4, fresh=True),
                 Evolution(objective=self.objective, generations=9),
             )

@@ -31,7 +31,7 @@ class Local(Walk):
 
     steps: int = 100
     tries: int = 8
-    sweep: int = 64
+    sweep: int = 256
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Sweeps, then walks."""
