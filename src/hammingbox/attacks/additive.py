@@ -1,7 +1,7 @@
 """An additive model of the victim, learned from its answers: what guides a search that has no gradient."""
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from hammingbox.attacks.base import Incumbent
@@ -61,8 +61,10 @@ class Additive(Guide):
         """What the model expects of sets of options."""
         return self.clean[rows][:, None] + self.worth[rows[:, None, None], options].sum(2)
 
-    def starts(self, problem: Problem, rows: Int64[Tensor, "batch"], random: RowRandom, count: int) -> ManySlots:
-        """The most promising of many random points.
+    def starts(
+        self, problem: Problem, rows: Int64[Tensor, "batch"], random: RowRandom, count: int
+    ) -> tuple[ManySlots, Bool[Tensor, "batch count"]]:
+        """The most promising of many random points, without those that were tried before.
 
         Every other time they keep epsilon - 1, epsilon - 2, ... random ones of the best row's changes and fill the
         budget. The other times half the budget is spent on random changes: room to add more leads out of plateaus,
@@ -86,7 +88,8 @@ class Additive(Guide):
         keys = self.visited.key_of[options].sum(2)
         new = ~self.visited.knows(rows, keys) & first_in_row(keys)
         top = expected.masked_fill(~new, -torch.inf).topk(count).indices[..., None].expand(-1, -1, problem.budget)
-        return write(problem, feature.gather(1, top), slot.gather(1, top))
+        points = write(problem, feature.gather(1, top), slot.gather(1, top))
+        return points, self.visited.visit(rows, points)
 
     def learn(self, rows: Int64[Tensor, "batch"], points: ManySlots, logits: Answers) -> None:
         """One step of Kaczmarz' method a point."""

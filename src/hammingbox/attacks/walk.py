@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from hammingbox.attacks.base import Incumbent, Search, ask_points
@@ -52,9 +52,10 @@ class Guide(ABC):
         rows: Int64[Tensor, "batch"],  # noqa: ARG002
         random: RowRandom,
         count: int,
-    ) -> ManySlots:
-        """Points to start again from: random ones with half the budget spent."""
-        return random_slots(problem.within((problem.budget + 1) // 2), random, count)
+    ) -> tuple[ManySlots, Bool[Tensor, "batch count"]]:
+        """Points to start again from, and which of them to try: random ones with half the budget spent."""
+        points = random_slots(problem.within((problem.budget + 1) // 2), random, count)
+        return points, torch.ones_like(points[..., 0], dtype=torch.bool)
 
     def learn(self, rows: Int64[Tensor, "batch"], points: ManySlots, logits: Answers) -> None:  # noqa: B027
         """Hears the victim's logits of points; not a number for a point that was not tried."""
@@ -93,7 +94,7 @@ class Walk(Search):
             rows = rows[barren[rows] < _BARREN]
             stuck = rows[waited[rows] >= self.patience]
             if len(stuck):
-                self._start(problem, random, guide, best, visited, stuck, here, climbed)
+                self._start(problem, random, guide, best, stuck, here, climbed)
                 waited[stuck] = 0
                 rows = rows[torch.isin(rows, best.standing())]
             if len(rows) == 0:
@@ -116,15 +117,13 @@ class Walk(Search):
         random: RowRandom,
         guide: Guide,
         best: Incumbent,
-        visited: Visited,
         rows: Int64[Tensor, "some"],
         here: Slots,
         climbed: RowFloat,
     ) -> None:
         """Puts rows on the best of some new points, or lets them go on where none is new."""
         part = problem.take(rows)
-        points = guide.starts(part, rows, random.select(rows), self.starts)
-        wanted = visited.visit(rows, points)
+        points, wanted = guide.starts(part, rows, random.select(rows), self.starts)
         loss, logits = ask_points(part, best, rows, points, wanted)
         guide.learn(rows, points, logits)
         there, value = best_of(points, loss)
