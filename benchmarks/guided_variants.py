@@ -1,4 +1,6 @@
-"""What was tried for guided search and did not help: an exact chance constraint, and draws conditioned on the budget.
+"""What was tried for guided search and PCAA and did not help.
+
+An exact chance constraint, draws conditioned on the budget, and one run of PCAA scored at all budgets.
 
 Run with `python benchmarks/guided_variants.py`; with HAMMINGBOX_DATA set (see attacks.py) on the IPS LSTM too.
 """
@@ -100,6 +102,28 @@ class Variant(Search):
         try_points(part, best, rows, points, torch.ones_like(points[..., 0], dtype=torch.bool))
 
 
+@dataclass(frozen=True, kw_only=True)
+class OneRun(Search):
+    """PCAA at the largest budget, whose draws are projected to the budget asked for.
+
+    A row's noise does not depend on the budget, so the runs of all budgets optimise the same pi: one run would do.
+    """
+
+    largest: int
+
+    def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
+        """PCAA's sweep."""
+        pcaa = PCAA()
+        for turn, zeta in enumerate(pcaa.zetas):
+            rows = best.standing()
+            if len(rows) == 0:
+                break
+            part, noise = problem.take(rows), random.select(rows)
+            distribution = pcaa.algorithm_1(part.within(self.largest), noise, zeta, mirror=pcaa.mirrors(turn))
+            points = distribution.draw(noise, pcaa.draws, budget=problem.budget)
+            try_points(part, best, rows, points, torch.ones_like(points[..., 0], dtype=torch.bool))
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     targets = [Target("Splice LSTM", victim().victim, right_rows(), space())]
@@ -110,3 +134,5 @@ if __name__ == "__main__":
             for then in ("beam", "projected draws", "conditioned draws"):
                 cells = [target.cell(Variant(excess=excess, then=then), budget) for budget in BUDGETS[:3]]
                 say(f"  {excess.__name__:21s} {then:18s} " + " | ".join(map(str, cells)))
+        say(f"\n{target.title}: PCAA run at each budget, and one run at the largest scored at all")
+        target.table({"pcaa": PCAA(), "one run": OneRun(largest=max(BUDGETS))}, BUDGETS)

@@ -67,7 +67,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 def test_every_experiment_has_every_preset_and_known_attacks() -> None:
     assert set(EXPERIMENTS) == {
         "attack-table", "complexity", "trade-off", "concentration", "defence-ag", "defence-imdb", "mixture", "trades",
-        "zeta", "cases",
+        "zeta", "defence-curve-ag", "defence-curve-splice", "cases",
     }  # fmt: skip
     for experiment in EXPERIMENTS.values():
         assert set(experiment.sizes) == set(PRESETS), experiment.name

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from hammingbox import ATTACKS, PCAA, FullSpace, MaskedSpace, ThreatModel, TooExpensiveError
-from hammingbox.attacks.pcaa import Distribution
+from hammingbox.attacks.distribution import Distribution
 from hammingbox.seeding import RowRandom
 from toys import ToyVictim, toy_rows, toy_schema
 
@@ -44,14 +44,19 @@ def test_relaxed_samples_lie_on_the_simplex_of_valid_slots() -> None:
     assert torch.allclose(cold.amax(-1), torch.ones(2, 7), atol=1e-3)
 
 
-def test_distribution_concentrates_on_damage_and_respects_zeta(schema, victim: ToyVictim) -> None:
+@pytest.mark.parametrize("ascent", ["adam", "mirror"])
+def test_distribution_concentrates_on_damage_and_respects_zeta(ascent: str, schema, victim: ToyVictim) -> None:
     x, y = toy_rows(schema, victim)
     threat = ThreatModel(FullSpace(schema), 2)
-    attack = PCAA(steps=60, samples=8)
+    attack = PCAA(steps=60, samples=8, ascent=ascent)
     tight = attack.distribution(victim, x, y, threat, zeta=0.5)
     loose = attack.distribution(victim, x, y, threat, zeta=3.0)
     assert tight.cross_entropy.mean() < loose.cross_entropy.mean()
-    assert tight.cross_entropy.max() < 2 * 0.5 + 1.0, "the penalty holds sum CE near zeta"
+    if ascent == "adam":
+        assert tight.cross_entropy.max() < 2 * 0.5 + 1.0, "the penalty holds sum CE near zeta"
+    else:
+        assert tight.cross_entropy.max() < 2 * 0.5 + 1e-4, "mirror ascent projects: sum CE is at most zeta"
+        assert tight.cross_entropy.max() > 2 * 0.5 - 1e-2, "and a row that wants more gets all of it"
     victim.eval()
     draws = loose.draw(RowRandom.for_rows(1, x), 200)
     rows = torch.arange(len(x)).repeat_interleave(200)
@@ -59,6 +64,21 @@ def test_distribution_concentrates_on_damage_and_respects_zeta(schema, victim: T
     drawn_wrong = (victim(ids).argmax(1) != y[rows]).double().mean()
     assert drawn_wrong > 0.5, "most draws break their row"
     assert torch.allclose(loose.pi.log()[loose.candidates.valid], loose.log_pi[loose.candidates.valid], atol=1e-4)
+
+
+def test_mirror_ascent_lifts_the_options_of_the_largest_gain() -> None:
+    schema = toy_schema((50,) * 8)
+    victim = ToyVictim(schema.cardinalities, seed=2)
+    x, y = toy_rows(schema, victim, rows=10)
+    threat = ThreatModel(FullSpace(schema), 1)
+    pi = PCAA(steps=1, samples=64, ascent="mirror").distribution(victim, x, y, threat, zeta=50.0)
+    layout = pi.candidates.layout
+    rise = (pi.log_pi - PCAA()._initial(pi.candidates))[:, layout.slot_of != 0]
+    assert torch.allclose(rise.amax(1), 0.25 * torch.full((10,), 8 * 49.0).log(), atol=1e-4), (
+        "the best moves a whole step"
+    )
+    assert bool((rise.quantile(0.9, dim=1) < 0.8 * rise.amax(1)).all()), "and most of the others by less"
+    assert bool((rise.amin(1) < 0).all()), "changes that would lower the loss become less likely"
 
 
 def test_paper_form_clips_pi_into_its_range(schema, victim: ToyVictim) -> None:

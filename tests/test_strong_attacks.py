@@ -11,12 +11,16 @@ from sklearn.preprocessing import OneHotEncoder
 from xgboost import XGBClassifier
 
 from hammingbox.attacks import ATTACKS, Auto, Evolution, Exhaustive, Local, Swap
+from hammingbox.attacks.additive import Additive
+from hammingbox.attacks.base import Incumbent, ask_points
 from hammingbox.attacks.visited import Visited
 from hammingbox.data.schema import Schema, Splits
 from hammingbox.errors import InputError, VictimError
 from hammingbox.layout import Layout
-from hammingbox.models.victim import BlackBox
+from hammingbox.models.frozen import frozen_eval
+from hammingbox.models.victim import BlackBox, wrap
 from hammingbox.problem import Problem, Untargeted, place_in_row
+from hammingbox.seeding import RowRandom
 from hammingbox.space import FullSpace, MaskedSpace, ThreatModel
 from hammingbox.types import Embedded, Ids, Logits
 from toys import ToyVictim, toy_rows, toy_schema
@@ -52,6 +56,15 @@ def wide() -> tuple[Schema, ToyVictim, Ids, torch.Tensor]:
     """A victim that most attacks need many queries for: twelve features, small gains."""
     schema = toy_schema((4,) * 12)
     victim = ToyVictim(schema.cardinalities, seed=4)
+    return schema, victim, *toy_rows(schema, victim, rows=30)
+
+
+@pytest.fixture(scope="module")
+def hard(wide: tuple) -> tuple[Schema, ToyVictim, Ids, torch.Tensor]:
+    """The same victim with a leaning towards class 0: some rows stand at every budget tried here."""
+    schema = wide[0]
+    victim = Recorder(schema.cardinalities, seed=4)
+    victim.bias = 3.0
     return schema, victim, *toy_rows(schema, victim, rows=30)
 
 
@@ -151,6 +164,73 @@ def test_auto_is_at_least_as_good_as_every_stage_and_says_which_one_broke_a_row(
                 assert bool((result.stage[alone.success] == 1).all())
                 assert bool((result.stage[~alone.success] > 1).all()) or len(stages) == 1
         assert bool((result.stage[~result.success] == len(stages)).all()), "who stands has been through all stages"
+
+
+@pytest.mark.parametrize("queries", [100, 300])
+def test_auto_under_a_query_limit_is_as_good_as_each_black_box_attack(queries: int, hard: tuple) -> None:
+    schema, victim, x, y = hard
+    for budget in (1, 2, 3):
+        threat = ThreatModel(FullSpace(schema), budget)
+        found = int(Auto(queries=queries)(victim, x, y, threat).success.sum())
+        for name in ("local", "evolution", "sparse_rs", "genetic", "pcaa_blackbox"):
+            assert found >= int(ATTACKS[name](queries=queries)(victim, x, y, threat).success.sum())
+
+
+def test_auto_decides_rows_that_the_queries_suffice_for_and_asks_no_further(hard: tuple) -> None:
+    schema, victim, x, y = hard
+    points = 1 + 36 + 66 * 9
+    threat = ThreatModel(FullSpace(schema), 2)
+    limits = Exhaustive()(victim, x, y, threat)
+    assert 0 < int(limits.success.sum()) < len(x)
+    result = Auto(queries=5000)(black_box(victim), x, y, threat)
+    assert torch.equal(result.success, limits.success)
+    assert bool((result.forward[~result.success] == points).all()), "what is decided needs no more queries"
+    starved = Auto(queries=points // 2)(black_box(victim), x, y, threat)
+    assert bool((starved.forward[~starved.success] == points // 2).all())
+
+
+def test_a_row_decided_at_one_budget_is_attacked_again_at_the_next(hard: tuple) -> None:
+    schema, victim, x, y = hard
+    result = Auto(minimum=True, queries=1000)(black_box(victim), x, y, ThreatModel(FullSpace(schema), 2))
+    for budget in (1, 2):
+        oracle = Exhaustive()(victim, x, y, ThreatModel(FullSpace(schema), budget))
+        assert torch.equal(result.success & (result.distance <= budget), oracle.success)
+
+
+def test_a_walk_ends_when_its_space_is_used_up() -> None:
+    schema = toy_schema((3,) * 4)
+    victim = Recorder(schema.cardinalities, seed=4)
+    victim.bias = 100.0  # no row falls
+    result = Local(queries=10**6, steps=10**6)(
+        victim,
+        torch.ones(2, 4, dtype=torch.int64),
+        torch.zeros(2, dtype=torch.int64),
+        ThreatModel(FullSpace(schema), 2),
+    )
+    assert result.forward.tolist() == [1 + 8 + 24] * 2, "every row of the space once"
+
+
+def test_the_additive_model_is_exact_for_a_victim_that_is_one(wide: tuple) -> None:
+    schema, _, x, y = wide
+    model = torch.nn.Sequential(torch.nn.Embedding(4, 5), torch.nn.Flatten(), torch.nn.Linear(60, 3))
+    victim, threat = wrap(model, embedding=model[0]), ThreatModel(FullSpace(schema), 3)
+    with frozen_eval(victim):
+        problem = Problem.of(victim, threat.space.candidates(x), Untargeted(y), 3)
+        best, layout = Incumbent(problem), problem.candidates.layout
+        guide = Additive(problem, best, Visited(layout, len(x)), RowRandom.for_rows(0, x))
+        singles = layout.slot_of.new_zeros(layout.options, 12)
+        singles[torch.arange(layout.options), layout.feature_of] = layout.slot_of
+        points, rows = singles.repeat(len(x), 1, 1), torch.arange(len(x))
+        guide.learn(rows, points, ask_points(problem, best, rows, points, points.any(2))[1])
+        here = torch.zeros_like(x)
+        here[:, 2], here[:, 7] = 1, 3
+        gain = guide.gain(problem, rows, here)
+        # The class that is nearest after two changes need not be the one that is nearest before.
+        moves = guide.promise(problem, rows, here, gain[:, layout.starts + 2])
+        for feature in range(12):
+            there = here.clone()
+            there[:, feature] = 2
+            assert torch.allclose(moves[:, feature], problem.loss(there), atol=1e-4)
 
 
 @pytest.mark.parametrize("hidden", [False, True], ids=["gradient", "black box"])

@@ -187,6 +187,7 @@ class Problem:
             VictimError: the victim answers anything but finite logits.
         """
         self.meter.forward.index_add_(0, self.rows[rows], torch.ones_like(rows))
+        assert bool((self.remaining >= 0).all()), "asked beyond the query limit: see `may_ask`"
         with torch.no_grad():
             return torch.cat([self._forward(rows[part], slots[part]) for part in self.micro_batches(len(rows))])
 
@@ -202,16 +203,21 @@ class Problem:
         loss minus infinity and are no success. So no attack can overdraw, whatever it asks.
         """
         if self.meter.limit is None:
-            return self._score(rows, slots)
+            return self.judge(rows, self.logits(rows, slots))
         loss = torch.full((len(rows),), -torch.inf, device=rows.device)
         fooled = torch.zeros(len(rows), dtype=torch.bool, device=rows.device)
-        paid = place_in_row(rows) < self.remaining[rows]
+        paid = self.may_ask(rows)
         if paid.any():
-            loss[paid], fooled[paid] = self._score(rows[paid], slots[paid])
+            loss[paid], fooled[paid] = self.judge(rows[paid], self.logits(rows[paid], slots[paid]))
         return Scores(loss, fooled)
 
-    def _score(self, rows: PointRows, slots: PointSlots) -> Scores:
-        logits, goal = self.logits(rows, slots), self.goal.take(rows)
+    def may_ask(self, rows: PointRows) -> Bool[Tensor, "points"]:
+        """Which points of a ragged list, in its order, their rows' query limit still pays for."""
+        return place_in_row(rows) < self.remaining[rows]
+
+    def judge(self, rows: PointRows, logits: Logits) -> Scores:
+        """What logits of points mean for their rows' goals, whether a victim or a model of it gave them. No cost."""
+        goal = self.goal.take(rows)
         margin = goal.margin(logits)
         loss = margin if self.objective == "margin" else goal.cross_entropy(logits)
         return Scores(loss.float(), margin > 0)

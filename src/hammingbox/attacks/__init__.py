@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from hammingbox.attacks.base import Attack, AttackResult
+from hammingbox.attacks.distribution import Distribution
 from hammingbox.attacks.ensemble import Auto
 from hammingbox.attacks.evolution import Evolution
 from hammingbox.attacks.exhaustive import Exhaustive
@@ -12,7 +13,7 @@ from hammingbox.attacks.greedy import Greedy
 from hammingbox.attacks.guided import Guided
 from hammingbox.attacks.hotflip import HotFlip
 from hammingbox.attacks.local import Local
-from hammingbox.attacks.pcaa import PCAA, Distribution
+from hammingbox.attacks.pcaa import PCAA
 from hammingbox.attacks.random import Random
 from hammingbox.attacks.score_pcaa import ScorePCAA
 from hammingbox.attacks.sparse_rs import SparseRS

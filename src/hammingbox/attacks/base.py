@@ -207,18 +207,21 @@ class Attack(ABC):
 class Incumbent:
     """The best point of every row so far: a point that meets the goal comes before one that does not, then the loss.
 
-    It starts as the clean row, whose loss costs one forward pass.
+    It starts as the clean row, whose loss costs one forward pass; `clean_logits` keeps the answer. A row that is
+    `settled` has been tried in full within the budget: it needs no further search.
     """
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self.slots = problem.clean_slots
         rows = torch.arange(len(problem), device=self.slots.device)
-        self.loss, self.fooled = problem.score(rows, self.slots)
+        self.clean_logits = problem.logits(rows, self.slots)
+        self.loss, self.fooled = problem.judge(rows, self.clean_logits)
+        self.settled = torch.zeros_like(self.fooled)
 
     def standing(self) -> Int64[Tensor, "some"]:
-        """Rows that have not fallen yet and may still ask."""
-        return (~self.fooled & (self._problem.remaining > 0)).nonzero()[:, 0]
+        """Rows that have not fallen yet, may still ask, and have anything left to ask about."""
+        return (~self.fooled & ~self.settled & (self._problem.remaining > 0)).nonzero()[:, 0]
 
     def offer(self, rows: PointRows, slots: PointSlots, loss: PointFloat, fooled: Bool[Tensor, "points"]) -> None:
         """Takes over every row's best point of a ragged list, where it is better than what is known."""
@@ -283,7 +286,18 @@ def try_points(
     points: Int64[Tensor, "some points features"],
     wanted: Bool[Tensor, "some points"],
 ) -> Float[Tensor, "some points"]:
-    """Scores the wanted points of some rows and offers them.
+    """Losses of the wanted points, see :func:`ask_points`."""
+    return ask_points(problem, best, rows, points, wanted)[0]
+
+
+def ask_points(
+    problem: Problem,
+    best: Incumbent,
+    rows: Int64[Tensor, "some"],
+    points: Int64[Tensor, "some points features"],
+    wanted: Bool[Tensor, "some points"],
+) -> tuple[Float[Tensor, "some points"], Float[Tensor, "some points classes"]]:
+    """Tries the wanted points of some rows, as far as their queries go, and offers them.
 
     Args:
         problem: of these rows alone.
@@ -293,18 +307,22 @@ def try_points(
         wanted: which of them to try.
 
     Returns:
-        Their losses, minus infinity where a point was not tried.
+        Their losses, minus infinity where a point was not tried, and the victim's logits, there not a number.
 
     Cost: one forward pass a wanted point.
     """
     loss = torch.full(wanted.shape, -torch.inf, device=points.device)
+    logits = torch.full((*wanted.shape, best.clean_logits.shape[1]), torch.nan, device=points.device)
     owner, place = wanted.nonzero().unbind(1)
+    paid = problem.may_ask(owner)
+    owner, place = owner[paid], place[paid]
     if len(owner):
         slots = points[owner, place]
-        scores = problem.score(owner, slots)
+        answer = problem.logits(owner, slots)
+        scores = problem.judge(owner, answer)
         best.offer(rows[owner], slots, *scores)
-        loss[owner, place] = scores.loss
-    return loss
+        loss[owner, place], logits[owner, place] = scores.loss, answer.float()
+    return loss, logits
 
 
 def moved(problem: Problem, slots: PointSlots, options: Int64[Tensor, "points"]) -> PointSlots:

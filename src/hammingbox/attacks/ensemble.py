@@ -20,8 +20,9 @@ class Auto(Search):
 
     With gradients: at budget 1 all single changes in the order of their first-order gain, so that it is exact there;
     above, a short swap search, half of PCAA's sweep, whose averaged gradients see past a misleading one, a long swap
-    search, then evolution, which needs no gradient. For a black box, or
-    under a query limit: a short local search, evolution, and at budget 1 all single changes, if the queries suffice.
+    search, then evolution, which needs no gradient. For a black box: local search, then evolution, and at budget 1 all
+    single changes. Under a query limit: enumeration of the rows it suffices for, which are then decided; local search
+    with all queries for the others, as divided between two searches they break fewer rows.
 
     `AttackResult.stage` says which stage broke a row (numbered from 1, see `stages`), `forward` and `backward` at what
     cost: a row that falls leaves at once.
@@ -36,20 +37,36 @@ class Auto(Search):
 
     minimum: bool = False
 
-    def stages(self, problem: Problem) -> tuple[Search, ...]:
-        """The attacks in order, for this victim and budget."""
+    def stages(self, problem: Problem, *, last: bool = True) -> tuple[Search, ...]:
+        """The attacks in order, for this victim and budget.
+
+        Args:
+            problem: says what is known of the victim, and the budget.
+            last: no larger budget follows, so all queries may go.
+        """
         if problem.victim.has_gradient and self.queries is None:
             if problem.budget == 1:
                 return (Exhaustive(objective=self.objective, verdict=True, max_passes=_NO_LIMIT),)
             return (
                 Swap(objective=self.objective),
-                PCAA(objective=self.objective, zetas=PCAA.zetas[:2]),
+                PCAA(objective=self.objective, zetas=PCAA.zetas[:2], ascent="adam"),
                 Swap(objective=self.objective, steps=60, patience=4, fresh=True),
                 Evolution(objective=self.objective, generations=9),
             )
-        search = (Local(objective=self.objective, steps=25), Evolution(objective=self.objective))
+        limit = problem.meter.limit
+        if limit is not None:
+            # Single changes tell nothing of each other; above budget 1 a few of them begin the model. A step asks at
+            # least once, or the space is used up: so many steps use all queries.
+            sweep, steps = (limit, 0) if problem.budget == 1 else (Local.sweep, limit)
+            return (
+                Exhaustive(objective=self.objective, verdict=True, max_passes=limit, skip=True),
+                Local(objective=self.objective, sweep=sweep, steps=steps)
+                if last
+                else Local(objective=self.objective, steps=25),
+            )
+        search = (Local(objective=self.objective), Evolution(objective=self.objective))
         if problem.budget == 1:
-            return (*search, Local(objective=self.objective, sweep=_NO_LIMIT, steps=0))
+            return (*search, Exhaustive(objective=self.objective, verdict=True, max_passes=_NO_LIMIT))
         return search
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
@@ -57,9 +74,10 @@ class Auto(Search):
         stage = problem.meter.stage
         for budget in range(1 if self.minimum else problem.budget, problem.budget + 1):
             part = problem.within(budget)
-            for number, attack in enumerate(self.stages(part), 1):
+            best.settled.zero_()
+            for number, attack in enumerate(self.stages(part, last=budget == problem.budget), 1):
                 rows = best.standing()
                 if len(rows) == 0:
-                    return
+                    break
                 attack.search(part, random, best)
                 stage[problem.rows[rows]] = number

@@ -15,6 +15,9 @@ from hammingbox.types import ManySlots
 Genes = Float[Tensor, "batch population budget 2"]
 """Epsilon (feature, slot) pairs an individual, both as a place in [0, 1)."""
 
+Changes = Int64[Tensor, "batch population budget"]
+"""A feature, or a slot, for each pair."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Evolution(Search):
@@ -58,10 +61,7 @@ class Evolution(Search):
                 known = visited.knows(rows, visited.keys(points))
                 children = torch.where(known[..., None, None], fresh, children)
                 points = decode(part, children)
-            keys = visited.keys(points)
-            wanted = ~visited.knows(rows, keys) & _first_in_row(keys)
-            visited.add(rows, keys)
-            loss = try_points(part, best, rows, points, wanted)
+            loss = try_points(part, best, rows, points, visited.visit(rows, points))
             better = loss > fitness[rows]
             genes[rows] = torch.where(better[..., None, None], children, parents)
             fitness[rows] = torch.where(better, loss, fitness[rows])
@@ -81,7 +81,12 @@ class Evolution(Search):
 
 
 def decode(problem: Problem, genes: Genes) -> ManySlots:
-    """The points that genes stand for. Where two genes name one feature the later one counts."""
+    """The points that genes stand for."""
+    return write(problem, *read(problem, genes))
+
+
+def read(problem: Problem, genes: Genes) -> tuple[Changes, Changes]:
+    """The features and slots that genes name."""
     candidates = problem.candidates
     choices = candidates.counts - 1
     # Features that can change, in order, before those that cannot.
@@ -92,17 +97,13 @@ def decode(problem: Problem, genes: Genes) -> ManySlots:
     count = choices.gather(1, feature)
     digit = 1 + (genes[..., 1].flatten(1) * count).long()
     rows = torch.arange(batch, device=feature.device)[:, None].expand_as(feature)
-    slot = candidates.nth_valid(rows, feature, torch.where(count > 0, digit, 0)).view(batch, size, budget)
-    points = problem.clean_slots[:, None].repeat(1, size, 1)
-    for gene, written in zip(feature.view(batch, size, budget).split(1, 2), slot.split(1, 2), strict=True):
-        points.scatter_(2, gene, written)
+    slot = candidates.nth_valid(rows, feature, torch.where(count > 0, digit, 0))
+    return feature.view(batch, size, budget), slot.view(batch, size, budget)
+
+
+def write(problem: Problem, feature: Changes, slot: Changes) -> ManySlots:
+    """Clean rows with changes written into them. Where two changes name one feature the later one counts."""
+    points = problem.clean_slots[:, None].repeat(1, feature.shape[1], 1)
+    for where, what in zip(feature.split(1, 2), slot.split(1, 2), strict=True):
+        points.scatter_(2, where, what)
     return points
-
-
-def _first_in_row(keys: Int64[Tensor, "batch points"]) -> Tensor:
-    """Marks the first of equal keys in every row."""
-    order = keys.argsort(dim=1, stable=True)
-    ordered = keys.gather(1, order)
-    first = torch.ones_like(keys, dtype=torch.bool)
-    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    return torch.empty_like(first).scatter_(1, order, first)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 
 import torch
 from jaxtyping import Float
@@ -33,25 +34,34 @@ class Exhaustive(Search):
     Attributes:
         verdict: stop at a row's first success.
         max_passes: refuses rows that would need more forward passes than this.
+        skip: leave such rows as they are instead of refusing, and all rows where there are more sets of features.
     """
 
     verdict: bool = False
     max_passes: int = 20_000
+    skip: bool = False
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Enumerates distance 1, then 2, up to the budget."""
-        passes = int(self.passes(problem).max())
-        refuse_above(self.max_passes, passes, "exhaustive search", "max_passes")
+        passes = self.passes(problem)
+        small = passes <= self.max_passes
+        if not self.skip:
+            refuse_above(self.max_passes, int(passes.max()), "exhaustive search", "max_passes")
+        elif comb(problem.candidates.layout.features, problem.budget) > self.max_passes:
+            return
+        best.settled |= ~small  # these have no part in what follows
         gradient = self.verdict and problem.victim.has_gradient and problem.meter.limit is None
         if gradient and problem.budget > 1:
             Swap(objective=self.objective).search(problem, random, best)
         impact = self._singles(problem, best, gradient=gradient)
         for distance in range(2, problem.budget + 1):
             self._subsets(problem, best, distance, impact)
+        # A row that ran out of queries on its way has not been tried in full.
+        best.settled = small & (problem.remaining > 0)
 
     def _open(self, best: Incumbent) -> RowMask:
         """Rows that enumeration goes on with."""
-        return ~best.fooled if self.verdict else torch.ones_like(best.fooled)
+        return ~best.settled & ~best.fooled if self.verdict else ~best.settled
 
     def _singles(self, problem: Problem, best: Incumbent, *, gradient: bool) -> Float[Tensor, "batch features"]:
         """Distance 1, by first-order gain where there is a gradient. Returns the best loss of each feature alone."""
@@ -110,7 +120,7 @@ class Exhaustive(Search):
                 best.offer(who, slots, *problem.score(who, slots))
 
     @staticmethod
-    def passes(problem: Problem) -> torch.Tensor:
+    def passes(problem: Problem) -> Float[Tensor, "batch"]:
         """Forward passes each row needs, by the elementary symmetric polynomials of its numbers of choices."""
         choices = (problem.candidates.counts - 1).double()
         by_distance = torch.zeros(len(choices), problem.budget + 1, dtype=torch.float64, device=choices.device)

@@ -6,8 +6,9 @@ from typing import ClassVar
 import torch
 
 from hammingbox.attacks.base import Incumbent, Search
+from hammingbox.attacks.distribution import Distribution
 from hammingbox.attacks.greedy import beam_search
-from hammingbox.attacks.pcaa import PCAA, Distribution
+from hammingbox.attacks.pcaa import PCAA
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.types import OptionMask
@@ -43,7 +44,13 @@ class Guided(Search):
         rows = best.standing()
         if len(rows) == 0:
             return
-        pcaa = PCAA(objective=self.objective, steps=self.steps, samples=self.samples, learning_rate=self.learning_rate)
+        pcaa = PCAA(
+            objective=self.objective,
+            steps=self.steps,
+            samples=self.samples,
+            learning_rate=self.learning_rate,
+            ascent="adam",
+        )
         distribution = pcaa.algorithm_1(problem.take(rows), random.select(rows), pcaa.zetas[0])
         allowed = torch.zeros_like(problem.candidates.valid)
         allowed[rows] = likeliest(distribution, self.flips)

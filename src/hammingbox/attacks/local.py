@@ -3,44 +3,15 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Int64
-from torch import Tensor
 
-from hammingbox.attacks.base import Incumbent, try_points
+from hammingbox.attacks.additive import Additive
+from hammingbox.attacks.base import Incumbent, ask_points
 from hammingbox.attacks.visited import Visited
 from hammingbox.attacks.walk import Guide, Walk
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
-from hammingbox.types import ManySlots, OptionFloat, SampleFloat, Slots
 
 _SWEEP_AT_ONCE = 32
-
-
-class _Additive(Guide):
-    """A model of the loss that adds up over options: clean loss + the sum of the worth of a row's changes.
-
-    Every answer corrects it: what the model missed is shared among the changes of the row asked about (a step of
-    Kaczmarz' method). A row with one change therefore teaches that option's worth exactly.
-    """
-
-    def __init__(self, problem: Problem, best: Incumbent) -> None:
-        self.layout = problem.candidates.layout
-        self.clean_loss = best.loss.clone()
-        self.worth = torch.zeros(len(problem), self.layout.options, device=best.loss.device)
-
-    def gain(self, problem: Problem, rows: Int64[Tensor, "batch"], here: Slots) -> OptionFloat:  # noqa: ARG002
-        worth = self.worth[rows]
-        return worth - self.layout.spread(worth.gather(1, self.layout.starts + here))
-
-    def learn(self, rows: Int64[Tensor, "batch"], points: ManySlots, loss: SampleFloat) -> None:
-        options = self.layout.starts + points
-        for point, answer in zip(options.unbind(1), loss.unbind(1), strict=True):
-            changed = self.layout.slot_of[point] != 0
-            worth = self.worth[rows[:, None], point]
-            missed = (answer - self.clean_loss[rows])[:, None] - worth.sum(1, keepdim=True)
-            step = missed / changed.sum(1, keepdim=True).clamp(min=1)
-            asked = changed & (answer > -torch.inf)[:, None]
-            self.worth[rows[:, None], point] = torch.where(asked, worth + step, worth)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +19,8 @@ class Local(Walk):
     """Walks by swaps (see :class:`Walk`) without a gradient: a model learned from the answers ranks the moves.
 
     First `sweep` random single changes are tried, all of them where there are fewer. From them and every later answer
-    an additive model of the loss is kept, which ranks the moves as the gradient does for swap search.
+    an additive model of the logits is kept, which ranks the moves as the gradient does for swap search and proposes
+    where to start again.
 
     Cost: at most 1 + sweep + steps tries forward passes, and `starts` for every new start, of which there is at most
     one in `patience` steps.
@@ -63,7 +35,8 @@ class Local(Walk):
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Sweeps, then walks."""
-        guide, visited = _Additive(problem, best), Visited(problem.candidates.layout, len(problem))
+        visited = Visited(problem.candidates.layout, len(problem))
+        guide = Additive(problem, best, visited, random)
         self._sweep(problem, random, guide, best, visited)
         self.walk(problem, random, guide, best, visited)
 
@@ -80,6 +53,5 @@ class Local(Walk):
             points = problem.clean_slots[rows][:, None].repeat(1, len(chunk), 1)
             points.scatter_(2, layout.feature_of[option][..., None], layout.slot_of[option][..., None])
             real = noise[rows][:, chunk] >= 0
-            loss = try_points(problem.take(rows), best, rows, points, real)
-            guide.learn(rows, points, loss)
+            guide.learn(rows, points, ask_points(problem.take(rows), best, rows, points, real)[1])
             visited.add(rows, visited.keys(points).masked_fill(~real, 0))

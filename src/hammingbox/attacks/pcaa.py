@@ -4,99 +4,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from hammingbox.attacks.base import Incumbent, Search
+from hammingbox.attacks.distribution import Distribution
+from hammingbox.attacks.mirror import mirror_ascent
 from hammingbox.models.frozen import frozen_eval
 from hammingbox.models.victim import Victim
 from hammingbox.problem import Problem, Untargeted, all_points
 from hammingbox.seeding import RowRandom
 from hammingbox.space import Candidates, ThreatModel
-from hammingbox.types import Ids, Labels, ManySlots, OptionFloat, RowFloat, SampleFloat, Slots
-
-
-@dataclass(frozen=True, eq=False)
-class Distribution:
-    """Algorithm 1's output: one categorical distribution a feature, unnormalised."""
-
-    candidates: Candidates
-    log_pi: OptionFloat
-
-    @property
-    def pi(self) -> OptionFloat:
-        """The paper's pi, in (0, C]; 0 where an option is not valid."""
-        return self.log_pi.exp().masked_fill(~self.candidates.valid, 0.0)
-
-    @property
-    def log_probabilities(self) -> OptionFloat:
-        """Normalised over the slots of each feature."""
-        masked = self.log_pi.masked_fill(~self.candidates.valid, -torch.inf)
-        return self.candidates.layout.map(masked, lambda rectangle: rectangle.log_softmax(-1))
-
-    @property
-    def cross_entropy(self) -> RowFloat:
-        """sum_i CE(x_i, pi_i) = -log P(x' = x), which bounds the expected number of changes from above."""
-        return -self.candidates.layout.first(self.log_probabilities).sum(-1)
-
-    def soft_samples(
-        self, noise: Float[Tensor, "batch samples options"], tau: float
-    ) -> Float[Tensor, "batch samples options"]:
-        """Relaxed samples of Eq. 4."""
-        masked = self.log_pi.masked_fill(~self.candidates.valid, -torch.inf)
-        return self.candidates.layout.map((masked[:, None] + noise) / tau, lambda rectangle: rectangle.softmax(-1))
-
-    def log_chance(self, slots: ManySlots) -> SampleFloat:
-        """Log P(x') of discrete rows."""
-        options = self.candidates.layout.starts + slots
-        return self.log_probabilities[:, None].expand(-1, slots.shape[1], -1).gather(2, options).sum(2)
-
-    def mode(self, budget: int) -> Slots:
-        """The likeliest row with as many changes as the budget allows."""
-        layout = self.candidates.layout
-        odds = self.log_probabilities - layout.spread(layout.first(self.log_probabilities))
-        odds = odds.masked_fill(~self.candidates.moves, -torch.inf)
-        best = layout.reduce(odds, lambda rectangle: rectangle.amax(-1)).topk(min(budget, layout.features))
-        chosen = torch.zeros_like(self.candidates.clean)
-        # A feature that cannot change has slot 0 for its best.
-        return chosen.scatter(1, best.indices, layout.argmax(odds).gather(1, best.indices))
-
-    def draw(self, random: RowRandom, samples: int, *, budget: int | None = None) -> ManySlots:
-        """Discrete rows x' ~ pi.
-
-        Whether a feature changes, and to which slot, are drawn apart, so a draw needs two uniforms a feature however
-        many categories there are: a feature with P(change) = q changes when logit(q) + logistic noise > 0.
-
-        Args:
-            random: one stream a row.
-            samples: draws a row.
-            budget: when given, a draw is projected to it: it keeps the changes with the largest noisy log-odds.
-        """
-        layout = self.candidates.layout
-        log_p = self.log_probabilities
-        stay = layout.first(log_p)
-        change = log_p.masked_fill(layout.slot_of == 0, -torch.inf)
-        log_odds = layout.reduce(change, lambda rectangle: rectangle.logsumexp(-1)) - stay
-        noise = random.uniform(samples, 2, layout.features).clamp_(1e-7, 1 - 1e-7)
-        score = log_odds[:, None] + noise[:, :, 0].logit()  # (batch, samples, features)
-        changed = score > 0
-        if budget is not None:
-            kept = torch.zeros_like(changed).scatter_(2, score.topk(budget, dim=2).indices, True)
-            changed &= kept
-        slots = [
-            torch.searchsorted(rectangle.softmax(-1).cumsum(-1).nan_to_num(0.0), u)
-            .clamp(max=block.width - 1)
-            .transpose(1, 2)
-            for rectangle, block, u in (
-                (r, b, noise[:, :, 1].index_select(2, b.features).transpose(1, 2).contiguous())
-                for r, b in zip(layout.split(change), layout.blocks, strict=True)
-            )
-        ]
-        drawn = torch.cat(slots, dim=2)
-        drawn = drawn if layout.rank is None else drawn.index_select(2, layout.rank)
-        options = layout.starts + drawn
-        valid = self.candidates.valid[:, None].expand(-1, samples, -1).gather(2, options)
-        return torch.where(changed & valid, drawn, 0)
+from hammingbox.types import Ids, Labels, OptionFloat
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +26,9 @@ class PCAA(Search):
 
     The defaults depart from the paper where measurement said so: the margin loss instead of a cross entropy that
     saturates, a warm temperature, Adam on log pi, a start that grows with the number of categories, and draws
-    projected to the budget instead of thrown away. `PCAA.paper()` has the paper's own form and numbers.
+    projected to the budget instead of thrown away. Every other zeta is served by mirror ascent (`mirror_ascent`), for
+    rows with thousands of options: there Adam's steps, of one size for all, lift too many at once. `PCAA.paper()` has
+    the paper's own form and numbers.
 
     Cost: len(zetas) steps samples forward and backward passes, and 1 + len(zetas) draws forward passes:
     constant in n, d and epsilon.
@@ -119,11 +38,11 @@ class PCAA(Search):
         zeta_unit: "budget" multiplies zetas by epsilon, "feature" by n (the released code averages over features).
         steps: I, gradient steps for each zeta.
         samples: n_g, Gumbel samples a step.
-        tau: softmax temperature.
+        tau: softmax temperature, of mirror ascent half of it.
         penalty: lambda.
         learning_rate: gamma; in units of the start's log-odds, for the sign in units of pi.
-        ascent: Adam on log pi; its steepest ascent, in which each row's largest entry moves by the learning rate
-            (better than Adam when there are few steps for many options); or the sign of the gradient on pi itself.
+        ascent: mirror ascent and Adam on log pi in turns, one of them alone, steepest ascent on log pi (a row's largest
+            entry moves by the learning rate), or the sign of the gradient on pi itself.
         start: changes expected under the first pi; log-odds follow from it and the number of options. None starts
             from the paper's one-hot rows clipped into [1e-3, C].
         ceiling: C, the largest pi.
@@ -141,7 +60,7 @@ class PCAA(Search):
     tau: float = 2.0
     penalty: float = 2.0
     learning_rate: float = 0.25
-    ascent: Literal["adam", "steepest", "sign"] = "adam"
+    ascent: Literal["turns", "adam", "mirror", "steepest", "sign"] = "turns"
     start: float | None = 1.0
     ceiling: float = 1e4
     draws: int = 100
@@ -170,12 +89,12 @@ class PCAA(Search):
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Sweeps zeta; any verified success counts."""
         everyone = torch.arange(len(problem), device=best.slots.device)
-        for zeta in self.zetas:
+        for turn, zeta in enumerate(self.zetas):
             rows = best.standing() if self.leave else everyone
             if len(rows) == 0:
                 break
             part, noise = problem.take(rows), random.select(rows)
-            distribution = self.algorithm_1(part, noise, zeta)
+            distribution = self.algorithm_1(part, noise, zeta, mirror=self.mirrors(turn))
             owner, slots = all_points(
                 distribution.draw(noise, self.draws, budget=problem.budget if self.project else None)
             )
@@ -183,6 +102,10 @@ class PCAA(Search):
             owner, slots = owner[within], slots[within]
             if len(owner):
                 best.offer(rows[owner], slots, *part.score(owner, slots))
+
+    def mirrors(self, turn: int) -> bool:
+        """Whether this round of the sweep is mirror ascent's."""
+        return self.ascent == "mirror" or (self.ascent == "turns" and turn % 2 == 0)
 
     def distribution(
         self,
@@ -209,20 +132,32 @@ class PCAA(Search):
             problem = Problem.of(
                 victim, threat.space.candidates(x), Untargeted(y), threat.budget, objective=self.objective
             )
-            return self.algorithm_1(problem, RowRandom.for_rows(seed, x), self.zetas[0] if zeta is None else zeta)
+            noise = RowRandom.for_rows(seed, x)
+            return self.algorithm_1(problem, noise, self.zetas[0] if zeta is None else zeta, mirror=self.mirrors(0))
 
     def limit(self, problem: Problem, zeta: float) -> float:
         """The constraint's right-hand side: zeta in its unit."""
         return zeta * (problem.budget if self.zeta_unit == "budget" else problem.candidates.layout.features)
 
     def algorithm_1(
-        self, problem: Problem, random: RowRandom, zeta: float, *, initial: OptionFloat | None = None
+        self,
+        problem: Problem,
+        random: RowRandom,
+        zeta: float,
+        *,
+        mirror: bool = False,
+        initial: OptionFloat | None = None,
     ) -> Distribution:
         """Algorithm 1 for one zeta, from a given log pi or its own. Cost: steps samples passes a row, both ways."""
         candidates, layout = problem.candidates, problem.candidates.layout
         limit = self.limit(problem, zeta)
         if initial is None:
             initial = self._initial(candidates)  # line 1
+        if mirror:
+            start = Distribution(candidates, initial)
+            return mirror_ascent(
+                problem, random, start, limit, self.steps, self.samples, self.tau / 2, self.learning_rate
+            )
         # Adam's steps have one size for all; measured in the log-odds of the start, they cross it in as many steps
         # whether a row has a hundred options or twenty thousand.
         unit = 1.0 if self.ascent == "sign" else -initial.amin(1, keepdim=True).clamp(max=-1.0)

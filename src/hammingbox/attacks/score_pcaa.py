@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import torch
 
 from hammingbox.attacks.base import Incumbent, Search, try_points
-from hammingbox.attacks.pcaa import Distribution, initial_log_pi
+from hammingbox.attacks.distribution import Distribution
+from hammingbox.attacks.pcaa import initial_log_pi
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.types import SampleFloat

@@ -9,17 +9,17 @@ from torch import Tensor
 from hammingbox.attacks.base import Incumbent
 from hammingbox.attacks.two_stage import first_order_gain
 from hammingbox.attacks.visited import Visited
-from hammingbox.attacks.walk import Guide, Walk
+from hammingbox.attacks.walk import Gains, Guide, Walk
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
-from hammingbox.types import OptionFloat, Slots
+from hammingbox.types import Slots
 
 
 class _Gradient(Guide):
     """First-order gains at the row itself, the ranking of HotFlip (Ebrahimi et al. 2018)."""
 
-    def gain(self, problem: Problem, rows: Int64[Tensor, "batch"], here: Slots) -> OptionFloat:  # noqa: ARG002
-        return first_order_gain(problem, here)[1]
+    def gain(self, problem: Problem, rows: Int64[Tensor, "batch"], here: Slots) -> Gains:  # noqa: ARG002
+        return first_order_gain(problem, here)[1][..., None]
 
 
 @dataclass(frozen=True, kw_only=True)

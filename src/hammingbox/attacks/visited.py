@@ -40,3 +40,21 @@ class Visited:
         more = torch.zeros(len(self._seen), keys.shape[1], dtype=torch.int64, device=keys.device)
         more[rows] = keys
         self._seen = torch.cat([self._seen, more], 1).sort(1).values
+
+    def visit(
+        self, rows: Int64[Tensor, "some"], points: Int64[Tensor, "some points features"]
+    ) -> Bool[Tensor, "some points"]:
+        """Marks points as tried and says which of them are new, each of equal points once."""
+        keys = self.keys(points)
+        new = ~self.knows(rows, keys) & first_in_row(keys)
+        self.add(rows, keys)
+        return new
+
+
+def first_in_row(keys: Keys) -> Bool[Tensor, "some points"]:
+    """Marks the first of equal keys in every row."""
+    order = keys.argsort(dim=1, stable=True)
+    ordered = keys.gather(1, order)
+    first = torch.ones_like(keys, dtype=torch.bool)
+    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    return torch.empty_like(first).scatter_(1, order, first)

@@ -6,7 +6,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from hammingbox.attacks.pcaa import PCAA, Distribution, initial_log_pi
+from hammingbox.attacks.distribution import Distribution
+from hammingbox.attacks.pcaa import PCAA, initial_log_pi
 from hammingbox.defences.base import Batch, Defence
 from hammingbox.defences.warm_start import WarmStart
 from hammingbox.errors import InputError

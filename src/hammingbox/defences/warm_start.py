@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor, nn
 
-from hammingbox.attacks.pcaa import Distribution
+from hammingbox.attacks.distribution import Distribution
 from hammingbox.types import OptionFloat
 
 

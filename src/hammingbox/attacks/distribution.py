@@ -1,0 +1,99 @@
+"""One categorical distribution a feature: what PCAA optimises and draws from."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from hammingbox.seeding import RowRandom
+from hammingbox.space import Candidates
+from hammingbox.types import ManySlots, OptionFloat, RowFloat, SampleFloat, Slots
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """Algorithm 1's output: one categorical distribution a feature, unnormalised."""
+
+    candidates: Candidates
+    log_pi: OptionFloat
+
+    @property
+    def pi(self) -> OptionFloat:
+        """The paper's pi, in (0, C]; 0 where an option is not valid."""
+        return self.log_pi.exp().masked_fill(~self.candidates.valid, 0.0)
+
+    @property
+    def log_probabilities(self) -> OptionFloat:
+        """Normalised over the slots of each feature."""
+        masked = self.log_pi.masked_fill(~self.candidates.valid, -torch.inf)
+        return self.candidates.layout.map(masked, lambda rectangle: rectangle.log_softmax(-1))
+
+    @property
+    def cross_entropy(self) -> RowFloat:
+        """sum_i CE(x_i, pi_i) = -log P(x' = x), which bounds the expected number of changes from above."""
+        return -self.candidates.layout.first(self.log_probabilities).sum(-1)
+
+    @property
+    def change_log_odds(self) -> Float[Tensor, "batch features"]:
+        """Log-odds of each feature changing; CE(x_i, pi_i) is their softplus."""
+        layout, log_p = self.candidates.layout, self.log_probabilities
+        change = log_p.masked_fill(layout.slot_of == 0, -torch.inf)
+        return layout.reduce(change, lambda rectangle: rectangle.logsumexp(-1)) - layout.first(log_p)
+
+    def soft_samples(
+        self, noise: Float[Tensor, "batch samples options"], tau: float
+    ) -> Float[Tensor, "batch samples options"]:
+        """Relaxed samples of Eq. 4."""
+        masked = self.log_pi.masked_fill(~self.candidates.valid, -torch.inf)
+        return self.candidates.layout.map((masked[:, None] + noise) / tau, lambda rectangle: rectangle.softmax(-1))
+
+    def log_chance(self, slots: ManySlots) -> SampleFloat:
+        """Log P(x') of discrete rows."""
+        options = self.candidates.layout.starts + slots
+        return self.log_probabilities[:, None].expand(-1, slots.shape[1], -1).gather(2, options).sum(2)
+
+    def mode(self, budget: int) -> Slots:
+        """The likeliest row with as many changes as the budget allows."""
+        layout = self.candidates.layout
+        odds = self.log_probabilities - layout.spread(layout.first(self.log_probabilities))
+        odds = odds.masked_fill(~self.candidates.moves, -torch.inf)
+        best = layout.reduce(odds, lambda rectangle: rectangle.amax(-1)).topk(min(budget, layout.features))
+        chosen = torch.zeros_like(self.candidates.clean)
+        # A feature that cannot change has slot 0 for its best.
+        return chosen.scatter(1, best.indices, layout.argmax(odds).gather(1, best.indices))
+
+    def draw(self, random: RowRandom, samples: int, *, budget: int | None = None) -> ManySlots:
+        """Discrete rows x' ~ pi.
+
+        Whether a feature changes, and to which slot, are drawn apart, so a draw needs two uniforms a feature however
+        many categories there are: a feature with P(change) = q changes when logit(q) + logistic noise > 0.
+
+        Args:
+            random: one stream a row.
+            samples: draws a row.
+            budget: when given, a draw is projected to it: it keeps the changes with the largest noisy log-odds.
+        """
+        layout = self.candidates.layout
+        change = self.log_probabilities.masked_fill(layout.slot_of == 0, -torch.inf)
+        log_odds = self.change_log_odds
+        noise = random.uniform(samples, 2, layout.features).clamp_(1e-7, 1 - 1e-7)
+        score = log_odds[:, None] + noise[:, :, 0].logit()  # (batch, samples, features)
+        changed = score > 0
+        if budget is not None:
+            kept = torch.zeros_like(changed).scatter_(2, score.topk(budget, dim=2).indices, True)
+            changed &= kept
+        slots = [
+            torch.searchsorted(rectangle.softmax(-1).cumsum(-1).nan_to_num(0.0), u)
+            .clamp(max=block.width - 1)
+            .transpose(1, 2)
+            for rectangle, block, u in (
+                (r, b, noise[:, :, 1].index_select(2, b.features).transpose(1, 2).contiguous())
+                for r, b in zip(layout.split(change), layout.blocks, strict=True)
+            )
+        ]
+        drawn = torch.cat(slots, dim=2)
+        drawn = drawn if layout.rank is None else drawn.index_select(2, layout.rank)
+        options = layout.starts + drawn
+        valid = self.candidates.valid[:, None].expand(-1, samples, -1).gather(2, options)
+        return torch.where(changed & valid, drawn, 0)

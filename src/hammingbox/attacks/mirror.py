@@ -1,0 +1,84 @@
+"""Mirror ascent on PCAA's distribution: for rows with thousands of options."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from hammingbox.attacks.distribution import Distribution
+from hammingbox.problem import Problem
+from hammingbox.seeding import RowRandom
+from hammingbox.types import OptionFloat, RowFloat
+
+_MEMORY = 0.5
+"""Share of the gains of earlier steps in the average a step follows."""
+
+_HALVINGS = 25
+
+
+def mirror_ascent(
+    problem: Problem,
+    random: RowRandom,
+    start: Distribution,
+    limit: float,
+    steps: int,
+    samples: int,
+    tau: float,
+    rate: float,
+) -> Distribution:
+    """Algorithm 1 with multiplicative steps on pi and an exact constraint.
+
+    The log-odds of every option move by its first-order gain, averaged over soft samples of Eq. 4, in units of the
+    row's largest gain: unlike in Adam's steps the best of thousands of options stand out from the many that would gain
+    a little. Where sum_i CE(x_i, pi_i) exceeds the limit, all log-odds fall by the same amount until it does not,
+    which is the projection of Kullback and Leibler's divergence; there is no penalty to choose.
+
+    Args:
+        problem: of these rows.
+        random: one stream a row.
+        start: pi of line 1.
+        limit: zeta.
+        steps: I.
+        samples: n_g, Gumbel samples a step.
+        tau: softmax temperature.
+        rate: size of the largest move, in units of the start's log-odds.
+
+    Cost: steps samples forward and backward passes a row.
+    """
+    candidates, layout, log_pi = problem.candidates, problem.candidates.layout, start.log_pi
+    moves = candidates.moves
+    unit = rate * log_pi.amin(1, keepdim=True).clamp(max=-1.0).neg()
+    mean = torch.zeros_like(log_pi)
+    for _ in range(steps):
+        gradient = _gradient(problem, random, Distribution(candidates, log_pi), samples, tau)
+        gain = gradient - layout.spread(layout.first(gradient))
+        mean = _MEMORY * mean + (1 - _MEMORY) * gain.masked_fill(~moves, 0.0)
+        largest = mean.amax(1, keepdim=True).clamp(min=1e-9)
+        log_pi = torch.where(moves, log_pi + unit * (mean / largest).clamp(min=-1.0), log_pi)
+        excess = _excess_log_odds(Distribution(candidates, log_pi), limit)
+        log_pi = torch.where(moves, log_pi - excess[:, None], log_pi)
+    return Distribution(candidates, log_pi)
+
+
+def _gradient(problem: Problem, random: RowRandom, pi: Distribution, samples: int, tau: float) -> OptionFloat:
+    """The loss's gradient in the weight of every option, averaged over soft samples, in micro-batches of samples."""
+    total: Tensor = torch.zeros_like(pi.log_pi)
+    at_once = max(1, problem.soft_rows_at_once // len(problem))
+    for done in range(0, samples, at_once):
+        noise = random.gumbel(min(at_once, samples - done), problem.candidates.layout.options)
+        with torch.enable_grad():
+            soft = pi.soft_samples(noise, tau).requires_grad_()
+            (gradient,) = torch.autograd.grad(problem.soft_loss(soft).sum(), soft)
+        total += gradient.sum(1)
+    return total / samples
+
+
+def _excess_log_odds(pi: Distribution, limit: float) -> RowFloat:
+    """By how much all log-odds of a row must fall so that its cross entropy is at most the limit; by bisection."""
+    odds = pi.change_log_odds
+    low = torch.zeros_like(odds[:, 0])
+    high = functional.softplus(odds).sum(1).gt(limit) * (odds.amax(1).clamp(min=0) + 40.0)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        above = functional.softplus(odds - middle[:, None]).sum(1) > limit
+        low, high = torch.where(above, middle, low), torch.where(above, high, middle)
+    return high
