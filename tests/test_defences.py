@@ -148,7 +148,7 @@ def _entropy(weights: torch.Tensor) -> float:
 @pytest.mark.parametrize(("zeta", "grows"), [(0.01, True), (50.0, False)])
 def test_the_penalty_follows_line_9(zeta: float, grows: bool, schema: Schema) -> None:
     victim = ToyVictim(schema.cardinalities)
-    defence = PAdvT(zeta=zeta, penalty=1.0, penalty_step=0.1, start=2.0)
+    defence = PAdvT(zeta=zeta, penalty=1.0, penalty_step=0.1, start=2.0, ascent="steepest")
     batch, threat = batch_of(schema, victim), ThreatModel(FullSpace(schema), 2)
     step(defence, victim, batch, threat)
     penalty = defence.get_buffer("adapted_penalty").item()

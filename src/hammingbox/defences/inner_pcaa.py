@@ -33,8 +33,10 @@ class InnerPCAA(Defence):
         zeta_unit: "budget" multiplies zeta by epsilon, "feature" by n.
         steps: gradient steps on pi.
         samples: n_g, Gumbel samples a step.
-        tau: softmax temperature.
-        learning_rate: of the steepest ascent, in units of the start's log-odds.
+        tau: softmax temperature, of mirror ascent half of it.
+        ascent: mirror ascent, which keeps the constraint exactly, so that lambda can only fall; or steepest ascent on
+            log pi under the paper's penalty.
+        learning_rate: of the ascent, in units of the start's log-odds.
         start: changes expected under the first pi.
         n_adv: draws a row is trained on.
         draws: rows drawn, the likeliest one among them; the `n_adv` of the largest loss are trained on.
@@ -43,12 +45,13 @@ class InnerPCAA(Defence):
         warm: changes of each row that are remembered for the next epoch; 0 starts every time from the clean row.
     """
 
-    zeta: float = 3.0
+    zeta: float = 1.5
     zeta_unit: Literal["budget", "feature"] = "budget"
     steps: int = 5
     samples: int = 1
     tau: float = 2.0
-    learning_rate: float = 0.25
+    ascent: Literal["mirror", "steepest"] = "mirror"
+    learning_rate: float = 0.5
     start: float = 0.1
     n_adv: int = 1
     draws: int = 8
@@ -80,7 +83,7 @@ class InnerPCAA(Defence):
         """Algorithm 1 with the penalty of this moment."""
         return PCAA(
             zetas=(self.zeta,), zeta_unit=self.zeta_unit, steps=self.steps, samples=self.samples, tau=self.tau,
-            ascent="steepest", learning_rate=self.learning_rate, start=self.start,
+            ascent=self.ascent, learning_rate=self.learning_rate, start=self.start,
             penalty=self.get_buffer("adapted_penalty").item(),
         )  # fmt: skip
 
@@ -89,7 +92,10 @@ class InnerPCAA(Defence):
         initial = initial_log_pi(problem.candidates, self.start)
         if self.memory is not None:
             initial = self.memory.recall(batch.rows, initial)
-        distribution = self.attack.algorithm_1(problem, random, self.zeta, initial=initial)  # line 5
+        attack = self.attack
+        distribution = attack.algorithm_1(
+            problem, random, self.zeta, mirror=attack.mirrors(0), initial=initial
+        )  # line 5
         if self.memory is not None:
             self.memory.remember(batch.rows, distribution)
         self._adapt(problem, distribution)

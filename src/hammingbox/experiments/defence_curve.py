@@ -5,7 +5,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from hammingbox.experiments.base import Outcome, Size
-from hammingbox.experiments.defence_ag import ALONE, LONGER, TRAINING
+from hammingbox.experiments.defence_ag import ALONE, TRAINING
 from hammingbox.experiments.defence_table import CLEAN, COMMON_REASONS, WORST, DefenceTable
 from hammingbox.experiments.recipe import Recipe, defended
 from hammingbox.experiments.victims import AG, SPLICE, SPLICE_QUICK
@@ -58,12 +58,14 @@ def _shares(start: Recipe, budget: int, **training: Any) -> tuple[Recipe, ...]:
 
 _AG_POINTS = (
     AG,
-    defended("PAdvT, half clean, 8,000 rows", AG, "padvt", budget=4, train_rows=8_000),
-    defended(
-        "PAdvT, 16,000 rows", AG, "padvt", budget=4, settings=ALONE, train_rows=16_000, epochs=5, learning_rate=2e-3,
-        robust_rows=150,
+    *(
+        defended(
+            f"PAdvT, {share:.0%} clean, 16,000 rows", AG, "padvt", budget=4, settings={"clean_share": share},
+            **(TRAINING | {"epochs": 3, "train_rows": 16_000}),
+        )
+        for share in (0.5, 0.0)
     ),
-    defended("PAdvT, all rows, longer attack", AG, "padvt", budget=4, settings=ALONE | LONGER, **TRAINING),
+    defended("PAdvT, all rows", AG, "padvt", budget=4, settings=ALONE, **TRAINING),
 )  # fmt: skip
 
 CURVE_SPLICE = DefenceCurve(

@@ -103,7 +103,7 @@ def _zetas(
     victims: tuple[Recipe, ...], budget: int, zetas: tuple[float, ...] = (0.1, 0.2, 0.32, 0.4), **training: Any
 ) -> tuple[Recipe, ...]:
     # One draw a row, as in Algorithm 2: the worst of several would spend the budget whatever zeta allows.
-    plain = {"draws": 1, "penalty": 2.0, "penalty_step": 0.05}
+    plain = {"draws": 1}
     return tuple(
         _padvt(victim, f"ζ={zeta:g}", budget, plain | {"zeta": zeta}, training) for victim in victims for zeta in zetas
     )
