@@ -12,7 +12,7 @@ import torch
 
 from hammingbox import Checkpoint, FullSpace, ThreatModel, TrainConfig, fit
 from hammingbox.attacks import ATTACKS, Auto, Exhaustive
-from hammingbox.evaluate import Rate
+from hammingbox.evaluate import Evaluation, Rate
 from hammingbox.experiments import EXPERIMENTS, PRESETS, Size, Workspace
 from hammingbox.experiments.attack_table import PAPER
 from hammingbox.experiments.cases import candidate_cases
@@ -114,18 +114,32 @@ def test_defended_victims_are_trained_once_from_one_start(workspace: Workspace) 
     start = replace(QUICK, label="standard")
     quick = {"epochs": 1, "robust_rows": 4}
     size = Size(
-        victims=(start, defended("HotFlip", start, "hotflip", budget=1, **quick)), rows=8, budgets=(1,), attacks=("ga",)
-    )
+        victims=(start, defended("HotFlip", start, "hotflip", budget=1, **quick)),
+        rows=8, budgets=(2,), attacks=("ga", "gga", "swap"),
+    )  # fmt: skip
     outcome = EXPERIMENTS["defence-ag"].run(workspace, size)
     trained = workspace.train.trained  # type: ignore[attr-defined]
     assert [name.split("-")[2] for name in trained] == ["standard", "hotflip"]
     (table,) = outcome.tables
     errors = {(row[0], row[1]): float(row[2]) for row in table.rows}
-    assert len(errors) == 4
+    assert len(errors) == 2 * (1 + 3 + 2)
     for victim in ("standard", "HotFlip"):
-        assert errors[f"splice, {victim}", "ga"] >= errors[f"splice, {victim}", "none"]
+        of = {attack: error for (name, attack), error in errors.items() if name == f"splice, {victim}"}
+        assert of["ga"] >= of["none"]
+        fallen = {
+            attack: ~e.rows.correct | e.rows.success
+            for attack, e in ((a, evaluation_of(workspace, size, victim, a)) for a in size.attacks)
+        }
+        assert of["worst of the paper's"] == 100 * (fallen["ga"] | fallen["gga"]).float().mean().item()
+        together = fallen["ga"] | fallen["gga"] | fallen["swap"]
+        assert of["worst of all"] == 100 * together.float().mean().item()
     assert all(row[5] == "-" for row in table.rows), "the paper has no such table of Splice"
     assert {run.key.defence.partition("(")[0] for run in workspace.store.runs()} == {"standard", "HotFlipTraining"}
+
+
+def evaluation_of(workspace: Workspace, size: Size, label: str, attack: str) -> Evaluation:
+    recipe = next(recipe for recipe in size.victims if recipe.label == label)
+    return workspace.evaluate(recipe, attack, size.budgets[0], 0, size.rows)
 
 
 def test_recipes_that_differ_have_folders_of_their_own() -> None:
