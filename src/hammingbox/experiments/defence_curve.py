@@ -68,17 +68,19 @@ _AG_POINTS = (
     defended("PAdvT, all rows", AG, "padvt", budget=4, settings=ALONE, **TRAINING),
 )  # fmt: skip
 
+_SMOKE = Size(
+    victims=_shares(SPLICE_QUICK, 2, epochs=1, robust_rows=20)[:3],
+    rows=20,
+    budgets=(2,),
+    attacks=("gga", "swap"),
+)
+
 CURVE_SPLICE = DefenceCurve(
     name="defence-curve-splice",
     title="Clean and robust error on Splice",
     source="beyond the paper, whose defence tables leave Splice out",
     sizes={
-        "smoke": Size(
-            victims=_shares(SPLICE_QUICK, 2, epochs=1, robust_rows=20)[:3],
-            rows=20,
-            budgets=(2,),
-            attacks=("gga", "swap"),
-        ),
+        "smoke": _SMOKE,
         "cpu": Size(victims=_shares(SPLICE, 2, epochs=15), rows=200, budgets=(2,), attacks=("pcaa", "ga", "auto")),
         "paper": Size(
             victims=_shares(SPLICE, 2, epochs=30), rows=600, budgets=(1, 2, 3), attacks=("pcaa", "ga", "auto")
@@ -92,12 +94,7 @@ CURVE_AG = DefenceCurve(
     title="Clean and robust error of PAdvT on AG's News",
     source="beyond the paper: three settings of one line of Table 5",
     sizes={
-        "smoke": Size(
-            victims=_shares(SPLICE_QUICK, 2, epochs=1, robust_rows=20)[:3],
-            rows=20,
-            budgets=(2,),
-            attacks=("gga", "swap"),
-        ),
+        "smoke": _SMOKE,
         "cpu": Size(victims=_AG_POINTS, rows=200, budgets=(4,), attacks=("hotflip", "pcaa", "gga", "auto")),
         "paper": Size(victims=_AG_POINTS, rows=1000, budgets=(4,), attacks=("hotflip", "pcaa", "gga", "auto")),
     },
