@@ -78,7 +78,7 @@ _SMOKE = Size(
 CURVE_SPLICE = DefenceCurve(
     name="defence-curve-splice",
     title="Clean and robust error on Splice",
-    source="beyond the paper, whose defence tables leave Splice out",
+    source="an addition to the defence tables",
     sizes={
         "smoke": _SMOKE,
         "cpu": Size(victims=_shares(SPLICE, 2, epochs=15), rows=200, budgets=(2,), attacks=("pcaa", "ga", "auto")),
@@ -92,7 +92,7 @@ CURVE_SPLICE = DefenceCurve(
 CURVE_AG = DefenceCurve(
     name="defence-curve-ag",
     title="Clean and robust error of PAdvT on AG's News",
-    source="beyond the paper: three settings of one line of Table 5",
+    source="three settings of a line in Table 5",
     sizes={
         "smoke": _SMOKE,
         "cpu": Size(victims=_AG_POINTS, rows=200, budgets=(4,), attacks=("hotflip", "pcaa", "gga", "auto")),
