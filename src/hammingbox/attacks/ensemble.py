@@ -12,13 +12,16 @@ from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 
 _NO_LIMIT = 2**62
+_MANY_OPTIONS = 2_000
+"""Among more, a short walk finds most rows that fall long before the sweep comes to their change."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(Search):
     """Runs attacks, the cheapest first, each on the rows still standing (as AutoAttack does, Croce and Hein 2020).
 
-    With gradients: at budget 1 all single changes in the order of their first-order gain, so that it is exact there;
+    With gradients: at budget 1 all single changes in the order of their first-order gain, so that it is exact there
+    (after a short swap search, where there are thousands);
     above, a short swap search, half of PCAA's sweep, whose averaged gradients see past a misleading one, a long swap
     search, then evolution, which needs no gradient. For a black box: local search, then evolution, and at budget 1 all
     single changes. Under a query limit: enumeration of the rows it suffices for, which are then decided; local search
@@ -46,7 +49,9 @@ class Auto(Search):
         """
         if problem.victim.has_gradient and self.queries is None:
             if problem.budget == 1:
-                return (Exhaustive(objective=self.objective, verdict=True, max_passes=_NO_LIMIT),)
+                exact = Exhaustive(objective=self.objective, verdict=True, max_passes=_NO_LIMIT)
+                many = problem.candidates.layout.options > _MANY_OPTIONS
+                return (Swap(objective=self.objective), exact) if many else (exact,)
             return (
                 Swap(objective=self.objective),
                 PCAA(objective=self.objective, zetas=PCAA.zetas[:2], ascent="adam"),
