@@ -271,3 +271,16 @@ def test_models_of_other_libraries_on_splice(train: Callable, splice_splits: Spl
     assert int(found.forward.max()) <= 1000
     rates = [float(Auto(queries=1000)(victim, x, y, ThreatModel(space, b)).success.float().mean()) for b in (2, 3)]
     assert rates[1] >= rates[0] >= float(found.success.float().mean()) > 0
+
+
+def test_auto_walks_first_among_thousands_of_single_changes_and_is_still_exact() -> None:
+    wide = toy_schema((900, 900, 900))
+    victim = ToyVictim(wide.cardinalities)
+    x, y = toy_rows(wide, victim, 8)
+    threat = ThreatModel(FullSpace(wide), 1)
+    found, limit = Auto()(victim, x, y, threat), Exhaustive()(victim, x, y, threat)
+    assert torch.equal(found.success, limit.success)
+    assert found.success.any()
+    assert set(found.stage[found.success].tolist()) <= {1, 2}
+    assert (found.stage[~found.success] == 2).all(), "a row that stands must have been enumerated"
+    assert found.forward[found.stage == 1].float().mean() < 300
