@@ -1,5 +1,6 @@
 """Adversarial rows to read: the original in blue, what replaced it in red, for terminals, Markdown and LaTeX."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -45,12 +46,21 @@ class Case:
     def latex(self) -> str:
         """The new word in red, the old one in blue, as in the paper."""
         text = "".join(
-            latex(p.text)
+            _breakable(p.text)
             if p.original is None
             else f"\\textcolor{{red}}{{{latex(p.text)}}}(\\textcolor{{blue}}{{{latex(p.original)}}})"
             for p in self.pieces
         )
-        return f"    {latex(self.before)} & {latex(self.after)} & {text} \\\\"
+        return f"    {latex(self.before)} & {latex(self.after)} & \\raggedright {text} \\tabularnewline"
+
+
+_RUN = re.compile(r"(?<=\S{10})\S{10}|\S{10}(?=\S{10})")
+"""Ten letters of a run that is longer than most words."""
+
+
+def _breakable(text: str) -> str:
+    """Text for LaTeX whose runs of letters, such as DNA, may go on in the next line."""
+    return latex(_RUN.sub(lambda run: run[0] + "\u200b", text)).replace("\u200b", r"\allowbreak{}")
 
 
 def cases_markdown(cases: Sequence[Case]) -> str:
@@ -68,7 +78,7 @@ def cases_latex(cases: Sequence[Case]) -> str:
     for group in dict.fromkeys(case.group for case in cases):
         body = "\n    \\addlinespace\n".join(case.latex() for case in cases if case.group == group)
         parts.append(
-            "\\begin{longtable}{llp{9cm}}\n"
+            "\\begin{longtable}{llp{0.5\\linewidth}}\n"
             f"    \\caption{{{latex(group)}}}\\\\\n    \\toprule\n"
             f"    Class & Perturbed class & Perturbed text \\\\\n    \\midrule\n{body}\n    \\bottomrule\n"
             "\\end{longtable}\n"

@@ -39,16 +39,17 @@ class Table:
         return f"**{self.title}**\n\n" + "\n".join(lines) + "\n" + (f"{notes}\n" if notes else "")
 
     def latex(self, label: str = "") -> str:
-        r"""A floating `table` with booktabs rules; the preamble needs \usepackage{booktabs}."""
+        r"""A floating `table` with booktabs rules, shrunk to the line; the preamble needs booktabs and graphicx."""
         places = "l" * self.text_columns + "r" * (len(self.columns) - self.text_columns)
         body = "\n".join("    " + " & ".join(map(latex, row)) + r" \\" for row in self.rows)
         notes = "".join(f"\n  \\par\\smallskip{{\\footnotesize {latex(note)}}}" for note in self.notes)
         return (
             "\\begin{table}\n  \\centering\n"
             f"  \\caption{{{latex(self.title)}}}\n" + (f"  \\label{{{label}}}\n" if label else "") +
+            "  \\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"
             f"  \\begin{{tabular}}{{{places}}}\n    \\toprule\n"
             f"    {' & '.join(map(latex, self.columns))} \\\\\n    \\midrule\n{body}\n    \\bottomrule\n"
-            f"  \\end{{tabular}}{notes}\n\\end{{table}}\n"
+            f"  \\end{{tabular}}}}{notes}\n\\end{{table}}\n"
         )  # fmt: skip
 
     def csv(self) -> str:
