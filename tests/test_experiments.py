@@ -10,14 +10,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from hammingbox import Checkpoint, FullSpace, ThreatModel, TrainConfig, fit
+from hammingbox import Checkpoint, FullSpace, ThreatModel, TrainConfig, fit, load_checkpoint
 from hammingbox.attacks import ATTACKS, Auto, Exhaustive
+from hammingbox.errors import FileError, InputError
 from hammingbox.evaluate import Evaluation, Rate
 from hammingbox.experiments import EXPERIMENTS, PRESETS, Size, Workspace
 from hammingbox.experiments.attack_table import PAPER
 from hammingbox.experiments.cases import candidate_cases
 from hammingbox.experiments.complexity import AXES, METHODS
-from hammingbox.experiments.grid import DRAWS
+from hammingbox.experiments.defence_table import DefenceTable
+from hammingbox.experiments.grid import DRAWS, run_grid
 from hammingbox.experiments.plan import passes_a_row
 from hammingbox.experiments.recipe import Recipe, defended
 from hammingbox.experiments.statistics import over_seeds
@@ -67,7 +69,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 def test_every_experiment_has_every_preset_and_known_attacks() -> None:
     assert set(EXPERIMENTS) == {
         "attack-table", "complexity", "trade-off", "concentration", "defence-ag", "defence-imdb", "mixture", "trades",
-        "zeta", "defence-curve-ag", "defence-curve-splice", "cases",
+        "zeta", "defence-curve-ag", "defence-curve-imdb", "defence-curve-splice", "cases",
     }  # fmt: skip
     for experiment in EXPERIMENTS.values():
         assert set(experiment.sizes) == set(PRESETS), experiment.name
@@ -122,7 +124,7 @@ def test_defended_victims_are_trained_once_from_one_start(workspace: Workspace) 
     assert [name.split("-")[2] for name in trained] == ["standard", "hotflip"]
     (table,) = outcome.tables
     errors = {(row[0], row[1]): float(row[2]) for row in table.rows}
-    assert len(errors) == 2 * (1 + 3 + 2)
+    assert len(errors) == 2 * (1 + 3 + 3)
     for victim in ("standard", "HotFlip"):
         of = {attack: error for (name, attack), error in errors.items() if name == f"splice, {victim}"}
         assert of["ga"] >= of["none"]
@@ -130,6 +132,7 @@ def test_defended_victims_are_trained_once_from_one_start(workspace: Workspace) 
             attack: ~e.rows.correct | e.rows.success
             for attack, e in ((a, evaluation_of(workspace, size, victim, a)) for a in size.attacks)
         }
+        assert of["strongest of the paper's"] == max(of["ga"], of["gga"])
         assert of["worst of the paper's"] == 100 * (fallen["ga"] | fallen["gga"]).float().mean().item()
         together = fallen["ga"] | fallen["gga"] | fallen["swap"]
         assert of["worst of all"] == 100 * together.float().mean().item()
@@ -140,6 +143,49 @@ def test_defended_victims_are_trained_once_from_one_start(workspace: Workspace) 
 def evaluation_of(workspace: Workspace, size: Size, label: str, attack: str) -> Evaluation:
     recipe = next(recipe for recipe in size.victims if recipe.label == label)
     return workspace.evaluate(recipe, attack, size.budgets[0], 0, size.rows)
+
+
+def test_papers_strongest_attack_is_sought_among_those_that_ran(workspace: Workspace) -> None:
+    size = Size(victims=(replace(QUICK, label="standard"),), rows=4, budgets=(1,), attacks=("gga", "hotflip", "swap"))
+    paper = {"standard": {"none": 5.0, "gga": 60.0, "hotflip": 50.0, "sa": 90.0}}
+    experiment = DefenceTable(name="x", title="x", source="x", sizes={}, paper=paper, paper_data=("splice",))
+    (table,) = experiment.run(workspace, size).tables
+    papers = {row[1]: row[5] for row in table.rows}
+    assert papers["strongest of the paper's"] == "60.0"
+    assert papers["worst of the paper's"] == "-", "the paper has no union over attacks"
+
+
+def test_a_curve_has_a_figure_for_every_budget(workspace: Workspace) -> None:
+    size = Size(victims=(QUICK, replace(QUICK, label="again")), rows=6, budgets=(1, 3), attacks=("gga",))
+    outcome = EXPERIMENTS["defence-curve-splice"].run(workspace, size)
+    assert list(outcome.figures) == ["defence-curve-splice-budget1", "defence-curve-splice-budget3"]
+    for table, figure in zip(outcome.tables, outcome.figures.values(), strict=True):
+        worst = next(float(row[2]) for row in table.rows if row[1] == "worst of all")
+        (axes,) = figure.axes
+        assert [line.get_ydata()[0] for line in axes.lines] == pytest.approx([worst, worst], abs=0.05)
+        assert [text.get_text() for text in axes.texts] == ["small CNN", "again"]
+
+
+def test_only_missing_data_is_skipped(workspace: Workspace) -> None:
+    def full(*_args: object, **_settings: object) -> None:
+        raise FileError("no space left on the disk")
+
+    size = Size(victims=(QUICK,), rows=2, budgets=(1,), attacks=("gga",))
+    with pytest.raises(FileError, match="no space"):
+        run_grid(replace(workspace, train=full), size)
+
+
+def test_a_victim_of_other_defaults_is_not_taken(workspace: Workspace) -> None:
+    recipe = defended("HotFlip", QUICK, "hotflip", budget=1, epochs=1, robust_rows=4)
+    path = workspace.path(recipe)
+    workspace.checkpoint(recipe)
+    found = load_checkpoint(path)
+    fresh = replace(workspace, _checkpoints={})
+    assert fresh.checkpoint(recipe).training == found.training
+    for changed in ({"defence": "HotFlipTraining(clean_share=0.123)"}, {"config": {"clip": 77.0}}):
+        replace(found, training=found.training | changed).save(path)
+        with pytest.raises(InputError, match="defaults have changed"):
+            replace(workspace, _checkpoints={}).checkpoint(recipe)
 
 
 def test_recipes_that_differ_have_folders_of_their_own() -> None:

@@ -1,8 +1,9 @@
 """`hammingbox reproduce`: the paper's tables and figures, beside the paper's numbers."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Annotated
 
@@ -19,7 +20,7 @@ from hammingbox.experiments import EXPERIMENTS, PRESETS, Experiment, Outcome, Wo
 from hammingbox.report.cases import Case
 from hammingbox.report.outcome import write_outcome
 from hammingbox.report.table import Table
-from hammingbox.store import Store
+from hammingbox.store import FILE, Store
 
 
 def reproduce(
@@ -46,7 +47,11 @@ def reproduce(
     if not chosen:
         raise InputError(f"expected names of tables ({', '.join(EXPERIMENTS)}) or --all, got none.")
     folder = out_dir or Path("runs") / f"reproduce-{preset}"
-    with Store.open(folder, create=True) as store:
+    with ExitStack() as stack:
+        at = folder
+        if dry_run and not (folder / FILE).exists():  # a plan leaves nothing behind
+            at = Path(stack.enter_context(TemporaryDirectory()))
+        store = stack.enter_context(Store.open(at, create=True))
         workspace = Workspace(folder, store, train_victim, _watch, data_dir)
         for name in chosen:
             experiment = EXPERIMENTS[name]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hammingbox.experiments.base import Experiment, Outcome, Size
-from hammingbox.experiments.grid import Cell, Grid, plan_grid, run_grid
+from hammingbox.experiments.grid import Cell, Grid, plan_grid, refusals, run_grid
 from hammingbox.experiments.plan import Work
 from hammingbox.experiments.recipe import Recipe
 from hammingbox.experiments.statistics import over_seeds, passes, seconds_a_row
@@ -101,7 +101,7 @@ class AttackTable(Experiment):
             f"{self.title}: {recipe.data}, {recipe.label}{right}",
             columns,
             tuple(_line(cell) for cell in cells),
-            notes=(*_summary(cells), *_refusals(cells)),
+            notes=(*_summary(cells), *refusals(cells)),
         )
 
 
@@ -151,13 +151,6 @@ def _summary(cells: list[Cell]) -> tuple[str, ...]:
         f"Outside our 95 % interval over rows: {outside} of {compared} figures of the paper.",
         "± seeds: half a 95 % t-interval; ± rows: Wilson's 95 % interval; passes and seconds are a row's.",
     )
-
-
-def _refusals(cells: list[Cell]) -> tuple[str, ...]:
-    refused = dict.fromkeys(f"{cell.attack} at budget {cell.budget}" for cell in cells if cell.refused)
-    if not refused:
-        return ()
-    return (f"Not run, too many passes a row: {', '.join(refused)}.",)
 
 
 ATTACK_TABLE = AttackTable(

@@ -60,6 +60,9 @@ AXES: dict[str, tuple[Point, ...]] = {
 }
 """From one middle size, one number at a time."""
 
+POINTS = tuple(dict.fromkeys(point for axis in AXES.values() for point in axis))
+"""Each once; the axes meet in one."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Complexity(Experiment):
@@ -67,10 +70,9 @@ class Complexity(Experiment):
 
     def plan(self, workspace: Workspace, size: Size) -> list[Work]:  # noqa: ARG002
         """The sum of the formulas."""
-        points = [point for axis in AXES.values() for point in axis]
-        passes = float(size.rows) * sum(method.count(point) for method in METHODS for point in points)
+        passes = float(size.rows) * sum(method.count(point) for method in METHODS for point in POINTS)
         return [
-            Work("random tables of 8 to 32 features", size.rows * len(METHODS) * len(points), passes, 3e-5 * passes)
+            Work("random tables of 8 to 32 features", size.rows * len(METHODS) * len(POINTS), passes, 3e-5 * passes)
         ]
 
     def run(self, workspace: Workspace, size: Size) -> Outcome:
@@ -78,7 +80,7 @@ class Complexity(Experiment):
         measured = {
             (method.name, point): _measure(workspace, method.name, point, size.rows)
             for method in METHODS
-            for point in dict.fromkeys(point for axis in AXES.values() for point in axis)
+            for point in POINTS
         }
         rows = []
         for method in METHODS:

@@ -9,7 +9,7 @@ from hammingbox.attacks import PCAA, Distribution
 from hammingbox.errors import FileError, InputError
 from hammingbox.evaluate import correctly_classified
 from hammingbox.experiments.base import Experiment, Outcome, Size
-from hammingbox.experiments.plan import Work, passes_a_row, seconds_a_pass
+from hammingbox.experiments.plan import Work, passes_a_row, plan_training, seconds_a_pass
 from hammingbox.experiments.recipe import Recipe
 from hammingbox.experiments.victims import IPS, SPLICE, SPLICE_QUICK
 from hammingbox.experiments.workspace import Workspace
@@ -53,9 +53,10 @@ class Concentration(Experiment):
 
     def plan(self, workspace: Workspace, size: Size) -> list[Work]:
         """One run of Algorithm 1 for each row and budget."""
-        steps = []
+        steps: list[Work] = []
         for recipe in size.victims:
             try:
+                steps += plan_training(workspace, recipe)
                 x, _ = workspace.rows(recipe, size.rows).batch(slice(None))
                 once = seconds_a_pass(workspace.untrained(recipe).victim, x)
             except (FileError, InputError) as error:
@@ -74,12 +75,13 @@ class Concentration(Experiment):
         lines: list[tuple[str, ...]] = []
         for recipe in size.victims:
             try:
-                found = self._distributions(workspace, size, recipe)
+                workspace.need(recipe)
             except (FileError, InputError) as error:
                 outcome.skipped.append(f"{recipe.data}, {recipe.label}: {error}")
                 continue
+            found = self._distributions(workspace, size, recipe)
             names = [feature.name for feature in workspace.opened(recipe).splits.schema.features]
-            chosen = _three_features(found, size.rows, len(names))
+            chosen = _three_features(found)
             if chosen is None:
                 outcome.skipped.append(f"{recipe.data}: no row whose likeliest categories change at every budget")
             else:
@@ -101,23 +103,20 @@ class Concentration(Experiment):
         ]
 
 
-def _three_features(found: list[Found], rows: int, features: int) -> tuple[int, tuple[int, int, int]] | None:
-    """The first row with two features that keep their category at every budget and one that changes at every budget.
+def _three_features(found: list[Found]) -> tuple[int, tuple[int, int, int]] | None:
+    """A row and three of its features: two keep their category at every budget, one changes at as many as possible.
 
-    Where none changes at all budgets, the one that changes at most of them, the largest included.
+    The one that changes does so at the largest budget at least; None when no row has such three.
     """
-    best: tuple[int, int, int] | None = None
-    for row in range(rows):
-        changed = [[one.likeliest(row, feature) != 0 for one in found] for feature in range(features)]
-        for feature in range(features):
-            if changed[feature][-1] and (best is None or sum(changed[feature]) > best[0]):
-                best = (sum(changed[feature]), row, feature)
-    if best is None:
+    changed = torch.stack([one.likeliest_slots != 0 for one in found])  # budget, row, feature
+    kept = ~changed.any(0)
+    moves = changed.sum(0) * changed[-1] * (kept.sum(1, keepdim=True) >= 2)
+    if not moves.any():
         return None
-    _, row, moving = best
+    row, moving = divmod(int(moves.argmax()), moves.shape[1])
+    keeping = kept[row].nonzero()[:, 0].tolist()
     # Spread over the row, so that the two are not neighbours.
-    kept = [f for f in range(features) if all(one.likeliest(row, f) == 0 for one in found)]
-    return row, (kept[len(kept) // 3], kept[2 * len(kept) // 3], moving)
+    return row, (keeping[len(keeping) // 3], keeping[2 * len(keeping) // 3], moving)
 
 
 def _entropies(data: str, found: Found) -> tuple[str, ...]:

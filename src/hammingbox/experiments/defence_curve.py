@@ -1,44 +1,33 @@
 """Clean error against robust error over several settings of a defence: one point is not the method."""
 
+from dataclasses import replace
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from hammingbox.experiments.base import Outcome, Size
-from hammingbox.experiments.defence_ag import ALONE, TRAINING
-from hammingbox.experiments.defence_table import CLEAN, COMMON_REASONS, WORST, DefenceTable
+from hammingbox.experiments.defence_ag import ALONE, SHORTER, TRAINING
+from hammingbox.experiments.defence_imdb import MIXTURE, SETTINGS, ZETA
+from hammingbox.experiments.defence_table import CLEAN, COMMON_REASONS, WORST, DefenceTable, errors, evaluated
+from hammingbox.experiments.grid import Grid
 from hammingbox.experiments.recipe import Recipe, defended
+from hammingbox.experiments.statistics import over_seeds
 from hammingbox.experiments.victims import AG, SPLICE, SPLICE_QUICK
-from hammingbox.experiments.workspace import Workspace
+from hammingbox.report.paper_figures import curve_figure
 
 
 class DefenceCurve(DefenceTable):
-    """A defence table, and a figure of its first and last line for every victim."""
+    """A defence table, and for every budget a figure of its first line against its last."""
 
-    def run(self, workspace: Workspace, size: Size) -> Outcome:
-        """The table, and the figure made from it."""
-        outcome = super().run(workspace, size)
-        for table in outcome.tables:
-            points: dict[str, dict[str, float]] = {}
-            for victim, attack, error, *_ in table.rows:
-                if attack in (CLEAN, WORST) and error != "-":
-                    points.setdefault(victim, {})[attack] = float(error)
-            outcome.figures[self.name] = _figure(
-                {name: (p[CLEAN], p[WORST]) for name, p in points.items() if WORST in p}
-            )
+    def outcome(self, grid: Grid, size: Size) -> Outcome:
+        """The tables, and the figures."""
+        outcome = super().outcome(grid, size)
+        for budget in size.budgets:
+            points = {}
+            for recipe in size.victims:
+                if cells := evaluated(grid, recipe, budget):
+                    clean, robust = (100 * over_seeds(errors(cells, line)).mean for line in (CLEAN, WORST))
+                    points[recipe.label] = (clean, robust)
+            outcome.figures[f"{self.name}-budget{budget}"] = curve_figure(f"budget {budget}", points)
         return outcome
-
-
-def _figure(points: dict[str, tuple[float, float]]) -> Figure:
-    figure = Figure(figsize=(5.5, 4.0), layout="constrained")
-    axes = figure.add_subplot()
-    for name, (clean, robust) in points.items():
-        axes.plot(clean, robust, "o", label=name)
-        axes.annotate(name, (clean, robust), xytext=(4, 4), textcoords="offset points", fontsize=7)
-    axes.set_xlabel("clean error, %")
-    axes.set_ylabel("error under the worst attack, %")
-    axes.grid(alpha=0.3)
-    return figure
 
 
 def _shares(start: Recipe, budget: int, **training: Any) -> tuple[Recipe, ...]:
@@ -61,7 +50,7 @@ _AG_POINTS = (
     *(
         defended(
             f"PAdvT, {share:.0%} clean, 16,000 rows", AG, "padvt", budget=4, settings={"clean_share": share},
-            **(TRAINING | {"epochs": 3, "train_rows": 16_000}),
+            **SHORTER,
         )
         for share in (0.5, 0.0)
     ),
@@ -97,6 +86,26 @@ CURVE_AG = DefenceCurve(
         "smoke": _SMOKE,
         "cpu": Size(victims=_AG_POINTS, rows=200, budgets=(4,), attacks=("hotflip", "pcaa", "gga", "auto")),
         "paper": Size(victims=_AG_POINTS, rows=1000, budgets=(4,), attacks=("hotflip", "pcaa", "gga", "auto")),
+    },
+    reasons=COMMON_REASONS,
+)
+
+
+def _settings_of_padvt(preset: str) -> tuple[Recipe, ...]:
+    """The victims of the tables of zeta and of mixtures, and the standard ones they began with."""
+    trained = (*ZETA.sizes[preset].victims, *MIXTURE.sizes[preset].victims)
+    starts = {victim.start.folder: victim.start for victim in trained if victim.start is not None}
+    return (*starts.values(), *trained)
+
+
+CURVE_IMDB = DefenceCurve(
+    name="defence-curve-imdb",
+    title="Clean and robust error of PAdvT on IMDB",
+    source="the lines of Tables 3 and 6",
+    sizes={
+        "smoke": replace(ZETA.sizes["smoke"], victims=_settings_of_padvt("smoke")),
+        "cpu": replace(ZETA.sizes["cpu"], victims=_settings_of_padvt("cpu"), attacks=SETTINGS),
+        "paper": replace(ZETA.sizes["paper"], victims=_settings_of_padvt("paper")),
     },
     reasons=COMMON_REASONS,
 )

@@ -7,7 +7,7 @@ import torch
 
 from hammingbox.evaluate import Rate
 from hammingbox.experiments.base import Experiment, Outcome, Size
-from hammingbox.experiments.grid import Cell, Grid, plan_grid, run_grid
+from hammingbox.experiments.grid import Cell, Grid, plan_grid, refusals, run_grid
 from hammingbox.experiments.plan import Work
 from hammingbox.experiments.recipe import Recipe
 from hammingbox.experiments.statistics import over_seeds
@@ -15,9 +15,10 @@ from hammingbox.experiments.workspace import Workspace
 from hammingbox.report.table import Table
 
 CLEAN = "none"
-WORST_OF_PAPER, WORST = "worst of the paper's", "worst of all"
+STRONGEST, WORST_OF_PAPER, WORST = "strongest of the paper's", "worst of the paper's", "worst of all"
+"""The one attack of the paper that breaks the most rows; rows that fall to any attack of the paper; to any at all."""
 BEYOND_PAPER = ("auto", "swap")
-"""Attacks the paper does not have: the figure comparable with it leaves them out, the honest figure does not."""
+"""Attacks the paper does not have: figures comparable with it leave them out, the honest figure does not."""
 
 COMMON_REASONS = (
     "Error: rows that are wrong with or without the attack, over all rows attacked, re-checked on discrete rows.",
@@ -47,31 +48,29 @@ class DefenceTable(Experiment):
 
     def run(self, workspace: Workspace, size: Size) -> Outcome:
         """Trains victims that are not there, attacks them, and shows errors."""
-        grid = run_grid(workspace, size)
+        return self.outcome(run_grid(workspace, size), size)
+
+    def outcome(self, grid: Grid, size: Size) -> Outcome:
+        """One table a budget."""
         tables = []
         for budget in size.budgets:
             rows = [
                 line
                 for recipe in size.victims
-                for attack in (CLEAN, *size.attacks, WORST_OF_PAPER, WORST)
+                for attack in (CLEAN, *size.attacks, STRONGEST, WORST_OF_PAPER, WORST)
                 if (line := self._line(grid, recipe, attack, budget)) is not None
             ]
             title = f"{self.title}, budget {budget}"
             columns = ("victim", "attack", "error %", "± seeds", "± rows", "paper %", "diff.")
-            tables.append(Table(title, columns, tuple(rows), notes=self._refusals(grid), text_columns=2))
+            tables.append(Table(title, columns, tuple(rows), notes=refusals(grid.cells), text_columns=2))
         return Outcome(tables=tables, skipped=grid.skipped, notes=self.reasons)
 
     def _line(self, grid: Grid, recipe: Recipe, attack: str, budget: int) -> tuple[str, ...] | None:
-        cells = [c for c in grid.cells if c.recipe is recipe and c.budget == budget and c.evaluations]
-        if attack == CLEAN:
-            rates = [cells[0].evaluations[0].clean_error] if cells else []
-        elif attack in (WORST_OF_PAPER, WORST):
-            rates = _worst([c for c in cells if attack == WORST or c.attack not in BEYOND_PAPER])
-        else:
-            rates = [e.robust_error for c in cells if c.attack == attack for e in c.evaluations]
         if not any(c.recipe is recipe for c in grid.cells):
             return None
-        theirs = self._theirs(recipe, attack)
+        cells = evaluated(grid, recipe, budget)
+        rates = errors(cells, attack)
+        theirs = self._theirs(recipe, attack, {c.attack for c in cells})
         paper = "-" if theirs is None else f"{theirs:.1f}"
         shown = f"{attack} ({self.renamed[attack]})" if attack in self.renamed else attack
         name = f"{recipe.data}, {recipe.label}"
@@ -85,19 +84,38 @@ class DefenceTable(Experiment):
             "-" if theirs is None else f"{100 * rate.mean - theirs:+.1f}",
         )  # fmt: skip
 
-    def _theirs(self, recipe: Recipe, attack: str) -> float | None:
+    def _theirs(self, recipe: Recipe, attack: str, ran: set[str]) -> float | None:
+        """The paper's figure; its strongest attack is sought among those that ran here."""
         figures = self.paper.get(recipe.label, {}) if recipe.data in self.paper_data else {}
-        if attack == WORST_OF_PAPER:
-            return max((value for name, value in figures.items() if name != CLEAN), default=None)
+        if attack == STRONGEST:
+            return max((value for name, value in figures.items() if name in ran), default=None)
         return figures.get(attack)
 
-    @staticmethod
-    def _refusals(grid: Grid) -> tuple[str, ...]:
-        refused = dict.fromkeys(f"{c.attack} at budget {c.budget}" for c in grid.cells if c.refused)
-        return (f"Not run, too many passes a row: {', '.join(refused)}.",) if refused else ()
+
+def evaluated(grid: Grid, recipe: Recipe, budget: int) -> list[Cell]:
+    """The cells of a victim that ran."""
+    return [c for c in grid.cells if c.recipe is recipe and c.budget == budget and c.evaluations]
 
 
-def _worst(cells: list[Cell]) -> list[Rate]:
+def errors(cells: list[Cell], line: str) -> list[Rate]:
+    """Errors of a line of the table, one a seed; none when nothing ran."""
+    if line == CLEAN:
+        return [cells[0].evaluations[0].clean_error] if cells else []
+    if line == WORST:
+        return _of_any(cells)
+    papers = [cell for cell in cells if cell.attack not in BEYOND_PAPER]
+    if line == WORST_OF_PAPER:
+        return _of_any(papers)
+    if line == STRONGEST:
+        return max((_errors(cell) for cell in papers), key=lambda rates: over_seeds(rates).mean, default=[])
+    return [rate for cell in cells if cell.attack == line for rate in _errors(cell)]
+
+
+def _errors(cell: Cell) -> list[Rate]:
+    return [evaluation.robust_error for evaluation in cell.evaluations]
+
+
+def _of_any(cells: list[Cell]) -> list[Rate]:
     """The share of rows that are wrong or fall to any of some attacks with any of their seeds."""
     wrong = [~e.rows.correct | e.rows.success for c in cells for e in c.evaluations]
     if not wrong:

@@ -1,12 +1,13 @@
 """Experiments that are grids: victims x attacks x budgets x seeds, each cell a run of the store."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from hammingbox.attacks import ATTACKS
 from hammingbox.errors import FileError, InputError, TooExpensiveError
 from hammingbox.evaluate import Evaluation
 from hammingbox.experiments.base import Size
-from hammingbox.experiments.plan import Work, passes_a_row, seconds_a_pass, training_work
+from hammingbox.experiments.plan import Work, passes_a_row, plan_training, seconds_a_pass
 from hammingbox.experiments.recipe import Recipe
 from hammingbox.experiments.workspace import Workspace
 
@@ -40,12 +41,18 @@ class Grid:
         return next((c for c in self.cells if c.recipe is recipe and (c.attack, c.budget) == (attack, budget)), None)
 
 
+def refusals(cells: Iterable[Cell]) -> tuple[str, ...]:
+    """A sentence that names the attacks which refused, if any did."""
+    refused = dict.fromkeys(f"{cell.attack} at budget {cell.budget}" for cell in cells if cell.refused)
+    return (f"Not run, too many passes a row: {', '.join(refused)}.",) if refused else ()
+
+
 def run_grid(workspace: Workspace, size: Size) -> Grid:
     """Runs every cell that is not recorded; a victim whose data is missing is skipped and said so."""
     grid = Grid()
     for recipe in size.victims:
         try:
-            workspace.checkpoint(recipe)
+            workspace.need(recipe)
         except (FileError, InputError) as error:
             grid.skipped.append(f"{recipe.data}, {recipe.label}: {error}")
             continue
@@ -72,11 +79,7 @@ def plan_grid(workspace: Workspace, size: Size) -> list[Work]:
     steps: list[Work] = []
     for recipe in size.victims:
         try:
-            for needed in (recipe.start, recipe):
-                if needed is not None and (needed.folder,) not in workspace.planned:
-                    workspace.planned.add((needed.folder,))
-                    if (work := training_work(workspace, needed)) is not None:
-                        steps.append(work)
+            steps += plan_training(workspace, recipe)
             steps += _plan_attacks(workspace, size, recipe)
         except (FileError, InputError) as error:
             steps.append(Work(f"{recipe.data}, {recipe.label}", note=f"skipped: {error}"))

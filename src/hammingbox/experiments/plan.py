@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from hammingbox.attacks import PCAA, Attack, Auto, Exhaustive, Genetic, HotFlip, Swap, TwoStage
+from hammingbox.attacks import PCAA, Attack, Auto, Exhaustive, HotFlip, Swap, TwoStage
 from hammingbox.experiments.recipe import Recipe
 from hammingbox.experiments.workspace import Workspace, defence_of
 from hammingbox.models.frozen import frozen_eval
@@ -66,9 +66,7 @@ def passes_a_row(attack: Attack, counts: Float[Tensor, "features"], budget: int)
         return (moves, 1.0) if budget == 1 else (_TYPICAL_SEARCH, _TYPICAL_SEARCH / 4)
     if isinstance(attack, HotFlip):
         return attack.beam * 2.0 * budget, float(attack.beam * budget)
-    if isinstance(attack, Swap | Genetic):
-        return _TYPICAL_SEARCH, 12.0 if isinstance(attack, Swap) else 0.0
-    return _TYPICAL_SEARCH, 0.0
+    return _TYPICAL_SEARCH, 12.0 if isinstance(attack, Swap) else 0.0
 
 
 def seconds_a_pass(victim: Victim, x: Ids) -> float:
@@ -83,10 +81,14 @@ def seconds_a_pass(victim: Victim, x: Ids) -> float:
     return min(times) / len(x)
 
 
-def training_work(workspace: Workspace, recipe: Recipe) -> Work | None:
-    """The training of a victim that is not there yet; None when it is."""
-    if workspace.is_ready(recipe):
-        return None
+def plan_training(workspace: Workspace, recipe: Recipe) -> list[Work]:
+    """The trainings of a victim and its start that are neither done nor planned yet."""
+    needed = [r for r in (recipe.start, recipe) if r is not None and (r.folder,) not in workspace.planned]
+    workspace.planned.update((r.folder,) for r in needed)
+    return [_training(workspace, r) for r in needed if not workspace.is_ready(r)]
+
+
+def _training(workspace: Workspace, recipe: Recipe) -> Work:
     opened, config = workspace.opened(recipe), workspace.config(recipe)
     rows = min(recipe.train_rows or len(opened.splits.train), len(opened.splits.train))
     victim = workspace.untrained(recipe).victim

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from hammingbox.attacks import ATTACKS, Attack
 from hammingbox.data.schema import Dataset
 from hammingbox.defences import DEFENCES, Defence
+from hammingbox.errors import InputError
 from hammingbox.evaluate import Evaluation
 from hammingbox.experiments.recipe import Recipe
 from hammingbox.models.checkpoint import CONFIG, Checkpoint, load_checkpoint
@@ -88,11 +89,23 @@ class Workspace:
         """Whether a victim needs no training."""
         return recipe.released or (self.path(recipe) / CONFIG).exists()
 
+    def need(self, recipe: Recipe) -> None:
+        """Makes sure that a victim can be had, so that what goes wrong later is not taken for missing data.
+
+        Raises:
+            FileError: its data or released weights are not at hand.
+            InputError: a package that reads them is not installed.
+        """
+        self.opened(recipe)
+        if recipe.released:
+            self.checkpoint(recipe)
+
     def checkpoint(self, recipe: Recipe) -> Checkpoint:
         """A victim, trained now if it is not there yet.
 
         Raises:
             FileError: its data or released weights are not at hand.
+            InputError: the victim there was trained in another way.
         """
         if recipe.folder not in self._checkpoints:
             opened, path = self.opened(recipe), self.path(recipe)
@@ -101,8 +114,21 @@ class Workspace:
                     ips_lstm(data_dir=self.data_dir).save(path)
                 else:
                     self._train(recipe, opened, path)
-            self._checkpoints[recipe.folder] = load_checkpoint(path, schema=opened.splits.schema)
+            found = load_checkpoint(path, schema=opened.splits.schema)
+            self._check(recipe, found, path)
+            self._checkpoints[recipe.folder] = found
         return self._checkpoints[recipe.folder]
+
+    def _check(self, recipe: Recipe, found: Checkpoint, path: Path) -> None:
+        """A folder's name tells the settings a recipe gives; defaults may have changed since it was written."""
+        recorded = found.training.get("config", {}) | {"defence": found.training.get("defence")}
+        expected = asdict(self.config(recipe)) | {"defence": repr(defence_of(recipe))}
+        for name, value in expected.items():
+            if recorded.get(name) not in (None, value):
+                raise InputError(
+                    f"expected {path} to be trained with {name} {value}, got {recorded[name]}: defaults have changed. "
+                    "Remove that folder, or choose another --out."
+                )
 
     def _train(self, recipe: Recipe, opened: Opened, path: Path) -> None:
         if recipe.train_rows is not None:
@@ -163,7 +189,7 @@ class Workspace:
         recorded = sum(
             run.rows
             for run in self.store.runs()
-            if run.victim == str(self.path(recipe))
+            if Path(run.victim).resolve() == self.path(recipe).resolve()
             and (run.key.attack, run.key.budget, run.key.seed) == (repr(attack), budget, seed)
         )
         return max(0, rows - recorded)

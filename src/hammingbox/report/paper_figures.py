@@ -1,7 +1,7 @@
 """Figures for papers, as SVG and PDF."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,22 @@ def trade_off_figure(title: str, bars: Sequence[Bar]) -> Figure:
         right.spines["right"].set_visible(True)
         left.set_xticks(list(places), [bar.name for bar in bars], rotation=30, ha="right")
         left.set_title(title)
+    return figure
+
+
+def curve_figure(title: str, points: Mapping[str, tuple[float, float]]) -> Figure:
+    """Defences by clean error and error under attack, both in %: lower left is better."""
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(5.5, 3.6), layout="constrained")
+        axes = figure.add_subplot()
+        for name, (clean, robust) in points.items():
+            axes.plot(clean, robust, "o")
+            axes.annotate(name, (clean, robust), xytext=(4, 4), textcoords="offset points", fontsize=7)
+        axes.margins(x=0.25, y=0.15)  # room for the names
+        axes.set_xlabel("clean error, %")
+        axes.set_ylabel("error under the worst attack, %")
+        axes.set_title(title)
+        axes.grid(alpha=0.3)
     return figure
 
 
