@@ -96,13 +96,21 @@ def test_reproduce_plans_runs_and_goes_on(tmp_path: Path) -> None:
     plan = run("reproduce", "complexity", "attack-table", "--preset", "smoke", "--dry-run", "--out", tmp_path)
     assert "victim passes" in plan
     assert "train splice" in plan
-    assert json.loads(run("results", "list", tmp_path, "--json")) == []
+    assert list(tmp_path.iterdir()) == [], "a plan leaves nothing behind"
     shown = run("reproduce", "complexity", "--preset", "smoke", "--out", tmp_path)
     assert "In 0 of 15 lines the count differs" in shown
     runs = json.loads(run("results", "list", tmp_path, "--json"))
     assert len(runs) == 40
     assert (tmp_path / "complexity" / "growth.pdf").is_file()
     assert r"\toprule" in (tmp_path / "complexity" / "table-1.tex").read_text()
+    records = json.loads((tmp_path / "complexity" / "records.json").read_text())
+    assert sorted(r["success"] for r in records["runs"]) == sorted(r["success"] for r in runs)
+    assert f"sha256 without times `{records['sha256']}`" in (tmp_path / "complexity" / "README.md").read_text()
+    elsewhere = tmp_path / "elsewhere"
+    run("reproduce", "complexity", "--preset", "smoke", "--out", elsewhere)
+    other = json.loads((elsewhere / "complexity" / "records.json").read_text())
+    assert other["sha256"] == records["sha256"], "the hash is of what was found, not of when and where"
+    assert [r["seconds"] for r in other["runs"]] != [r["seconds"] for r in records["runs"]]
     run("reproduce", "complexity", "--preset", "smoke", "--out", tmp_path)
     again = json.loads(run("results", "list", tmp_path, "--json"))
     assert [r["seconds"] for r in again] == [r["seconds"] for r in runs]

@@ -17,6 +17,7 @@ from hammingbox.cli.options import DataDir
 from hammingbox.cli.training import train_victim
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.experiments import EXPERIMENTS, PRESETS, Experiment, Outcome, Workspace
+from hammingbox.experiments.records import Records
 from hammingbox.report.cases import Case
 from hammingbox.report.outcome import write_outcome
 from hammingbox.report.table import Table
@@ -60,13 +61,23 @@ def reproduce(
                 _show_plan(experiment, workspace, preset)
                 continue
             begin = perf_counter()
+            workspace.records = records = Records()
             outcome = experiment.run(workspace, experiment.size(preset))
+            outcome.notes = (*outcome.notes, _origin(name, preset, records))
             heading = f"{experiment.title} ({experiment.source} of the paper), preset {preset}"
             written = write_outcome(
-                folder / name, heading, outcome.tables, outcome.figures, outcome.cases, outcome.skipped, outcome.notes
-            )
+                folder / name, heading, outcome.tables, outcome.figures, outcome.cases, outcome.skipped, outcome.notes,
+                records.to_json() if records.runs else "",
+            )  # fmt: skip
             _show(outcome)
             out.print(f"{perf_counter() - begin:.1f} s; {len(written)} files in {folder / name}\n", highlight=False)
+
+
+def _origin(name: str, preset: str, records: Records) -> str:
+    command = f"Made by `hammingbox reproduce {name} --preset {preset}`"
+    if not records.runs:
+        return f"{command}."
+    return f"{command}; its {len(records.runs)} runs stand in records.json, sha256 without times `{records.sha256}`."
 
 
 @contextmanager

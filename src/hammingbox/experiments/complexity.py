@@ -139,8 +139,9 @@ def _measure(workspace: Workspace, attack: str, point: Point, rows: int) -> floa
         workspace.store, checkpoint, Dataset(schema, ids, labels, name),
         ThreatModel(FullSpace(schema), point.budget), _PCAA if attack == "pcaa" else ATTACKS[attack](),
         name=attack, victim=str(path),
-    ).rows  # fmt: skip
-    return (found.forward + found.backward).double().mean().item()
+    )  # fmt: skip
+    workspace.records.add(path.name, checkpoint, found)
+    return (found.rows.forward + found.rows.backward).double().mean().item()
 
 
 def _value(axis: str, point: Point) -> float:

@@ -12,6 +12,7 @@ from hammingbox.defences import DEFENCES, Defence
 from hammingbox.errors import InputError
 from hammingbox.evaluate import Evaluation
 from hammingbox.experiments.recipe import Recipe
+from hammingbox.experiments.records import Records
 from hammingbox.models.checkpoint import CONFIG, Checkpoint, load_checkpoint
 from hammingbox.models.registry import build
 from hammingbox.models.released import ips_lstm
@@ -50,6 +51,7 @@ class Workspace:
         train: how victims are trained.
         watch: shows the progress of a piece of work: a label and its number of rows.
         data_dir: folder that holds data files.
+        records: the runs asked for since it was made new.
         planned: what plans have counted already: victims to train, and runs; tables share both.
     """
 
@@ -58,6 +60,7 @@ class Workspace:
     train: Train
     watch: Callable[[str, int], AbstractContextManager[OnRows]]
     data_dir: Path | None = None
+    records: Records = field(default_factory=Records)
     planned: set[tuple[object, ...]] = field(default_factory=set)
     _opened: dict[str, Opened] = field(default_factory=dict)
     _checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
@@ -174,11 +177,13 @@ class Workspace:
         """
         checkpoint, data = self.checkpoint(recipe), self.rows(recipe, rows)
         with self.watch(f"{recipe.data}, {recipe.label}: {attack}, budget {budget}, seed {seed}", len(data)) as on_rows:
-            return evaluate_into(
+            found = evaluate_into(
                 self.store, checkpoint, data, self.threat(recipe, budget), ATTACKS[attack](**(settings or {})),
                 name=attack, victim=str(self.path(recipe)), source=recipe.data, seed=seed, batch_size=32,
                 on_rows=on_rows,
             )  # fmt: skip
+        self.records.add(recipe.folder, checkpoint, found)
+        return found
 
     def remaining(self, recipe: Recipe, attack: Attack, budget: int, seed: int, rows: int) -> int:
         """How many rows of a run are neither recorded nor counted by an earlier plan."""

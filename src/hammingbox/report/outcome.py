@@ -19,6 +19,7 @@ def write_outcome(
     cases: Sequence[Case],
     skipped: Sequence[str],
     notes: Sequence[str],
+    records: str = "",
 ) -> list[Path]:
     """Writes into a folder and returns the files; what could not be run is named in the Markdown."""
     files: dict[str, str] = {}
@@ -33,6 +34,8 @@ def write_outcome(
         files[f"table-{number}.csv"] = table.csv()
     if cases:
         files["cases.tex"] = cases_latex(cases)
+    if records:
+        files["records.json"] = records
     for name, text in files.items():
         write_bytes(folder / name, text.encode())
     written = [folder / name for name in files]
