@@ -45,6 +45,17 @@ def _shares(start: Recipe, budget: int, **training: Any) -> tuple[Recipe, ...]:
     )  # fmt: skip
 
 
+def _beyond(start: Recipe, *budgets: int, **training: Any) -> tuple[Recipe, ...]:
+    """Swap training against more changes than are measured, by attacked rows alone: clean rows pay for it."""
+    return tuple(
+        defended(
+            f"{start.label}, swap against {budget}", start, "swap", budget=budget, settings=ALONE | {"tries": 8},
+            criterion="robust", **training,
+        )
+        for budget in budgets
+    )  # fmt: skip
+
+
 _AG_POINTS = (
     AG,
     *(
@@ -70,9 +81,17 @@ CURVE_SPLICE = DefenceCurve(
     source="an addition to the defence tables",
     sizes={
         "smoke": _SMOKE,
-        "cpu": Size(victims=_shares(SPLICE, 2, epochs=15), rows=200, budgets=(2,), attacks=("pcaa", "ga", "auto")),
+        "cpu": Size(
+            victims=_shares(SPLICE, 2, epochs=15) + _beyond(SPLICE, 3, 4, epochs=20),
+            rows=200,
+            budgets=(2,),
+            attacks=("pcaa", "ga", "auto"),
+        ),
         "paper": Size(
-            victims=_shares(SPLICE, 2, epochs=30), rows=600, budgets=(1, 2, 3), attacks=("pcaa", "ga", "auto")
+            victims=_shares(SPLICE, 2, epochs=30) + _beyond(SPLICE, 3, 4, epochs=30),
+            rows=600,
+            budgets=(1, 2, 3),
+            attacks=("pcaa", "ga", "auto"),
         ),
     },
     reasons=COMMON_REASONS,
