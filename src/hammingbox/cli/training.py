@@ -4,7 +4,6 @@ import csv
 import io
 from dataclasses import asdict, fields
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from hammingbox.cli.console import progress
@@ -41,7 +40,6 @@ def train_victim(
     """
     splits, victim, name = opened.splits, start.victim, start.model
     defence = defence or Standard()
-    begin = perf_counter()
     with progress() as bars:
         task = bars.add_task(f"{name} on {opened.name}", total=None)
         accuracies = ""
@@ -75,7 +73,7 @@ def train_victim(
         "epochs": len(history),
         "best_epoch": best.epoch,
         "train_rows": len(splits.train),
-        "seconds": perf_counter() - begin,
+        "seconds": history[-1].elapsed,
         "epoch_seconds": sum(epoch.seconds for epoch in history) / len(history),
         "validation_accuracy": accuracy(victim, splits.validation),
         "robust_validation_accuracy": best.robust_accuracy,

@@ -74,8 +74,9 @@ class InnerPCAA(Defence):
         self.memory: WarmStart | None = None
 
     def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:
-        """Makes the memory of the last distributions."""
+        """Sets lambda to its start and makes the memory of the last distributions."""
         super().begin(victim, rows, threat)
+        self.get_buffer("adapted_penalty").fill_(self.penalty)
         self.memory = WarmStart(rows, self.warm) if self.warm else None
 
     @property
