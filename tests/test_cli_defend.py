@@ -77,8 +77,9 @@ def test_a_killed_defence_goes_on_to_the_same_weights(start: Path, tmp_path: Pat
     [
         (("--defence", "magic"), "defence"),
         (("--set", "strength=3"), "setting of padvt"),
-        (("--set", "steps=many"), "expected steps of padvt as int"),
-        (("--criterion", "best"), "criterion clean, robust or mean"),
+        (("--set", "steps=many"), "expected steps as int, got 'many'"),
+        (("--set", "ascent=mirorr"), "Did you mean 'mirror'?"),
+        (("--criterion", "best"), "expected the name of a known criterion (clean, mean, robust), got 'best'"),
         (("--criterion", "robust", "--robust-rows", "0"), "robust_rows above 0"),
         (("--epochs", "0"), "epochs above 0"),
         (("--model", "lstm"), "expected a checkpoint of the model 'lstm'"),

@@ -1,5 +1,6 @@
 """Every defence over every kind of space, the algebra each must satisfy, and one task where robust features exist."""
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -209,9 +210,11 @@ def test_what_a_defence_cannot_train_is_refused_with_the_reason(schema: Schema) 
     [
         ("padvt", {"clean_share": 1.0}), ("padvt", {"n_adv": 9, "draws": 3}), ("trades", {"weight": -1.0}),
         ("l2_ball", {"steps": 0}), ("ascc", {"sparsity": -1.0}), ("swap", {"clean_share": -0.1}),
+        ("swap", {"tries": 0}), ("swap", {"tries": -1}), ("swap", {"extra": -1}), ("padvt", {"warm": -1}),
+        ("padvt", {"tau": 0.0}), ("padvt", {"start": 0.0}), ("ascc", {"learning_rate": math.nan}),
     ],
 )  # fmt: skip
-def test_bad_settings_are_refused(name: str, settings: dict[str, float]) -> None:
+def test_bad_settings_are_refused(name: str, settings: dict[str, object]) -> None:
     with pytest.raises(InputError, match="expected"):
         DEFENCES[name](**settings)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from jaxtyping import Float
@@ -22,6 +22,7 @@ from hammingbox.models.frozen import frozen_eval
 from hammingbox.models.victim import Victim
 from hammingbox.problem import Untargeted
 from hammingbox.seeding import torch_generator
+from hammingbox.settings import check_settings
 from hammingbox.space import FullSpace, ThreatModel
 from hammingbox.training_state import TrainingState, read_state, write_state
 
@@ -47,6 +48,8 @@ class TrainConfig:
         seed: order of rows, dropout and inner attacks.
     """
 
+    may_be_zero: ClassVar[tuple[str, ...]] = ("weight_decay", "robust_rows", "seed")
+
     epochs: int = 25
     batch_size: int = 64
     learning_rate: float = 3e-3
@@ -60,15 +63,7 @@ class TrainConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            least_zero = name in ("weight_decay", "robust_rows", "seed")
-            if not isinstance(value, str) and (value < 0 or (value == 0 and not least_zero)):
-                raise InputError(f"expected {name} {'of at least' if least_zero else 'above'} 0, got {value}.")
-        if self.criterion not in ("clean", "robust", "mean") or self.schedule not in ("cosine", "constant"):
-            raise InputError(
-                "expected the criterion clean, robust or mean and the schedule cosine or constant, "
-                f"got {self.criterion!r} and {self.schedule!r}."
-            )
+        check_settings(self)
         if self.criterion != "clean" and not self.robust_rows:
             raise InputError(f"expected robust_rows above 0 for the criterion {self.criterion!r}, got 0.")
         if self.ramp > self.epochs:

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -68,18 +69,11 @@ def made_from(kind: str, table: Mapping[str, Callable[..., Made]], name: str, se
         except (ValueError, SyntaxError):
             changes[key] = value
     default: Any = table[name]()
-    known = default.__dataclass_fields__
-    for key, value in changes.items():
+    known = [field.name for field in fields(default)]
+    for key in changes:
         if key not in known:
             raise unknown_name(f"setting of {name}", key, known)
-        now = getattr(default, key)
-        if now is not None and value is not None and type(now) is not type(value) and not _widens(now, value):
-            raise InputError(f"expected {key} of {name} as {type(now).__name__} (now {now!r}), got {value!r}.")
     return table[name](**changes)
-
-
-def _widens(now: object, value: object) -> bool:
-    return isinstance(now, float) and isinstance(value, int) and not isinstance(value, bool)
 
 
 def budgets_from(text: str) -> list[int]:
