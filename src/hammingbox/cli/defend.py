@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hammingbox.cli.console import out, print_json
+from hammingbox.cli.console import plain, print_json, say
 from hammingbox.cli.options import (
     DataDir,
     DataName,
@@ -90,11 +90,11 @@ def defend(
         return
     robust = facts["robust_validation_accuracy"]
     attacked = "" if robust is None else f", [bold]{100 * robust:.1f} %[/] of attacked validation rows"
-    out.print(
-        f"{facts['model']} on {data}, defended by {defence} at budget {budget}: test accuracy "
+    say(
+        f"{facts['model']} on {plain(data)}, defended by {defence} at budget {budget}: test accuracy "
         f"[bold]{100 * facts['test_accuracy']:.2f} %[/]{attacked} "
         f"({facts['epochs']} epochs, {facts['seconds']:.0f} s, {facts['cost_of_an_epoch']:.1f} x a standard epoch), "
-        f"written to {out_dir}"
+        f"written to {plain(out_dir)}"
     )
 
 

@@ -25,7 +25,7 @@ DataDir = Annotated[Path | None, typer.Option(help="Folder that holds data files
 VictimPath = Annotated[Path, typer.Option("--victim", help="Checkpoint folder written by `hammingbox train`.")]
 Rows = Annotated[int, typer.Option(min=1, help="How many rows of the split are used.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed; with a row's content it decides that row's randomness.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on one line instead of a table.")]
 BatchSize = Annotated[int, typer.Option(min=1, help="Rows attacked together; changes speed, not results.")]
 Memory = Annotated[int, typer.Option(min=1, help="MiB for a micro-batch.")]
 Split = Annotated[str, typer.Option(help="Which part of the data: train, validation or test.")]

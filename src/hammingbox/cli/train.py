@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hammingbox.cli.console import out, print_json
+from hammingbox.cli.console import plain, print_json, say
 from hammingbox.cli.options import DataDir, DataName, Json, Label, Opened, SchemaFile
 from hammingbox.cli.training import train_victim
 from hammingbox.errors import InputError
@@ -48,9 +48,9 @@ def train(
     if json:
         print_json(facts)
         return
-    out.print(
-        f"{facts['model']} on {data}: test accuracy [bold]{100 * facts['test_accuracy']:.2f} %[/] "
-        f"({facts['epochs']} epochs, {facts['seconds']:.0f} s), written to {out_dir}"
+    say(
+        f"{facts['model']} on {plain(data)}: test accuracy [bold]{100 * facts['test_accuracy']:.2f} %[/] "
+        f"({facts['epochs']} epochs, {facts['seconds']:.0f} s), written to {plain(out_dir)}"
     )
 
 
