@@ -200,7 +200,7 @@ def test_what_a_defence_cannot_train_is_refused_with_the_reason(schema: Schema) 
     batch = batch_of(sequence, fixed, 4)
     for name in ("l2_ball", "ascc"):
         with pytest.raises(VictimError, match="learned embedding"):
-            step(DEFENCES[name](), fixed, batch, ThreatModel(FullSpace(sequence), 1))
+            DEFENCES[name]().begin(fixed, len(batch), ThreatModel(FullSpace(sequence), 1))
     for name in ("padvt", "trades", "swap", "hotflip", "standard"):
         assert step(DEFENCES[name](), fixed, batch, ThreatModel(FullSpace(sequence), 1)).isfinite()
 

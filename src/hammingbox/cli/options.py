@@ -28,6 +28,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed; with a row's content it de
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on one line instead of a table.")]
 BatchSize = Annotated[int, typer.Option(min=1, help="Rows attacked together; changes speed, not results.")]
 Memory = Annotated[int, typer.Option(min=1, help="MiB for a micro-batch.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a finished model that is in the folder.")]
 Split = Annotated[str, typer.Option(help="Which part of the data: train, validation or test.")]
 Immutable = Annotated[list[str] | None, typer.Option(help="A feature that may not change (repeatable).")]
 Forbid = Annotated[

@@ -39,9 +39,13 @@ class ASCC(Defence):
     steps: int = 5
     learning_rate: float = 1.0
 
+    def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:
+        """Looks whether there are vectors to move."""
+        super().begin(victim, rows, threat)
+        needs_learned_embedding(victim, self, threat)
+
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """Clean cross entropy and the divergence at the worst mixture."""
-        needs_learned_embedding(victim, self, batch.x[:1])
         if self.weight == 0 or threat.budget == 0:
             return Step(functional.cross_entropy(victim(batch.x), batch.y))
         candidates = threat.space.candidates(batch.x)

@@ -103,14 +103,15 @@ def divergence(clean: Logits, answer: Logits) -> RowFloat:
     return functional.kl_div(answer.log_softmax(1), clean.log_softmax(1), reduction="none", log_target=True).sum(1)
 
 
-def needs_learned_embedding(victim: Victim, defence: Defence, batch: Ids) -> None:
+def needs_learned_embedding(victim: Victim, defence: Defence, threat: ThreatModel) -> None:
     """Refuses a victim whose categories have no learned vectors.
 
     Raises:
         VictimError: it looks its categories up in a fixed table, or not at all.
     """
-    with torch.enable_grad():
-        if not victim.embed(batch).requires_grad:
+    row = torch.zeros(1, len(threat.space.schema.features), dtype=torch.int64, device=next(victim.parameters()).device)
+    with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+        if not victim.embed(row).requires_grad:
             raise VictimError(
                 f"expected a victim with a learned embedding for {type(defence).__name__}, which moves embedded rows, "
                 f"got {type(victim).__name__} with fixed vectors. Use padvt, swap or hotflip, which change categories."

@@ -32,9 +32,13 @@ class L2Ball(Defence):
     radius: float = 0.5
     steps: int = 3
 
+    def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:
+        """Looks whether there are vectors to move."""
+        super().begin(victim, rows, threat)
+        needs_learned_embedding(victim, self, threat)
+
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """Cross entropy at the worst point found in the ball."""
-        needs_learned_embedding(victim, self, batch.x[:1])
         if threat.budget == 0 or self.radius == 0:
             return Step(functional.cross_entropy(victim(batch.x), batch.y))
         free = threat.space.candidates(batch.x).counts > 1
