@@ -2,14 +2,22 @@
 
 import csv
 import json
+import shutil
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from torch import nn
 
-from hammingbox.models.checkpoint import load_checkpoint
+import test_results_cli
+from hammingbox.data.registry import DATASETS
+from hammingbox.errors import FileError, InputError, VictimError
+from hammingbox.models.checkpoint import load_checkpoint, weights_digest
+from hammingbox.models.victim import OneHot
+from hammingbox.train import TrainConfig
 from hammingbox.training_state import STATE
 from test_cli import PROGRAM, run
 
@@ -72,13 +80,74 @@ def test_a_killed_defence_goes_on_to_the_same_weights(start: Path, tmp_path: Pat
     assert resumed["epochs"] == 4
 
 
+call = test_results_cli.run
+"""The program in this process: a mistake is the error itself."""
+
+
+def test_a_finished_model_is_kept_unless_the_user_says_otherwise(start: Path, tmp_path: Path) -> None:
+    shutil.copytree(start, tmp_path / "model")
+    before = weights_digest(load_checkpoint(start).victim)
+    train = ("train", "splice", "--model", "cnn", "--epochs", 1, "--seed", 1, "--out", tmp_path / "model")
+    for command in (train, ("defend", "splice", "--start", start, "--out", tmp_path / "model")):
+        with pytest.raises(
+            FileError, match=r"with a finished one\. Use it as it is, .* or train anew with --overwrite"
+        ):
+            call(*command)
+    assert weights_digest(load_checkpoint(tmp_path / "model").victim) == before
+    (tmp_path / "model" / STATE).touch()
+    with pytest.raises(FileError, match="damaged"):  # it was read: a training that was killed is gone on with
+        call(*train)
+    (tmp_path / "model" / STATE).unlink()
+    call(*train, "--overwrite")
+    assert weights_digest(load_checkpoint(tmp_path / "model").victim) != before
+
+
+@pytest.mark.parametrize("place", [".", "config.json"])
+def test_a_defence_does_not_overwrite_its_start(place: str, start: Path) -> None:
+    with pytest.raises(InputError, match="the start would be overwritten"):
+        call("defend", "splice", "--start", start / place, "--out", start / "x" / "..", "--overwrite")
+
+
+def test_what_a_defence_cannot_train_is_refused_before_its_start_is_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fixed = OneHot(nn.Sequential(nn.Flatten(), nn.Linear(60 * 5, 3)), categories=5)
+    monkeypatch.setattr("hammingbox.cli.defend.build", lambda *_, **__: fixed)
+    with pytest.raises(VictimError, match="learned embedding"):
+        call("defend", "splice", "--defence", "ascc", "--out", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_size_of_a_batch_is_what_was_given_or_what_suits_the_model(
+    start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class StopError(Exception):
+        pass
+
+    def train(_opened: object, _start: object, config: TrainConfig, *_: object, **__: object) -> None:
+        sizes.append(config.batch_size)
+        raise StopError
+
+    sizes: list[int] = []
+    own = replace(DATASETS["splice"], training={"batch_size": 7})
+    monkeypatch.setattr("hammingbox.cli.defend.train_victim", train)
+    for model in ("lstm", "cnn"):
+        monkeypatch.setitem(DATASETS, "splice", replace(own, model=model))
+        with pytest.raises(StopError):
+            call("defend", "splice", "--start", start, "--out", tmp_path)
+    assert sizes == [TrainConfig.batch_size, 7]
+    with pytest.raises(InputError, match="expected batch_size above 0, got 0"):
+        call("defend", "splice", "--start", start, "--out", tmp_path, "--batch-size", 0)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--defence", "magic"), "defence"),
         (("--set", "strength=3"), "setting of padvt"),
-        (("--set", "steps=many"), "expected steps of padvt as int"),
-        (("--criterion", "best"), "criterion clean, robust or mean"),
+        (("--set", "steps=many"), "expected steps as int, got 'many'"),
+        (("--set", "ascent=mirorr"), "Did you mean 'mirror'?"),
+        (("--criterion", "best"), "expected the name of a known criterion (clean, mean, robust), got 'best'"),
         (("--criterion", "robust", "--robust-rows", "0"), "robust_rows above 0"),
         (("--epochs", "0"), "epochs above 0"),
         (("--model", "lstm"), "expected a checkpoint of the model 'lstm'"),

@@ -1,5 +1,6 @@
 """Every defence over every kind of space, the algebra each must satisfy, and one task where robust features exist."""
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -199,7 +200,7 @@ def test_what_a_defence_cannot_train_is_refused_with_the_reason(schema: Schema) 
     batch = batch_of(sequence, fixed, 4)
     for name in ("l2_ball", "ascc"):
         with pytest.raises(VictimError, match="learned embedding"):
-            step(DEFENCES[name](), fixed, batch, ThreatModel(FullSpace(sequence), 1))
+            DEFENCES[name]().begin(fixed, len(batch), ThreatModel(FullSpace(sequence), 1))
     for name in ("padvt", "trades", "swap", "hotflip", "standard"):
         assert step(DEFENCES[name](), fixed, batch, ThreatModel(FullSpace(sequence), 1)).isfinite()
 
@@ -209,9 +210,11 @@ def test_what_a_defence_cannot_train_is_refused_with_the_reason(schema: Schema) 
     [
         ("padvt", {"clean_share": 1.0}), ("padvt", {"n_adv": 9, "draws": 3}), ("trades", {"weight": -1.0}),
         ("l2_ball", {"steps": 0}), ("ascc", {"sparsity": -1.0}), ("swap", {"clean_share": -0.1}),
+        ("swap", {"tries": 0}), ("swap", {"tries": -1}), ("swap", {"extra": -1}), ("padvt", {"warm": -1}),
+        ("padvt", {"tau": 0.0}), ("padvt", {"start": 0.0}), ("ascc", {"learning_rate": math.nan}),
     ],
 )  # fmt: skip
-def test_bad_settings_are_refused(name: str, settings: dict[str, float]) -> None:
+def test_bad_settings_are_refused(name: str, settings: dict[str, object]) -> None:
     with pytest.raises(InputError, match="expected"):
         DEFENCES[name](**settings)
 

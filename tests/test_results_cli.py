@@ -4,14 +4,19 @@ import csv
 import io
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
+from hammingbox.cli import console
 from hammingbox.cli.app import app
+from hammingbox.diagnose import Finding
 from hammingbox.errors import InputError
+from hammingbox.space import ThreatModel
 
 
 def run(*arguments: object) -> str:
@@ -65,6 +70,92 @@ def test_a_second_comparison_attacks_only_new_rows(folder: Path) -> None:
     assert same == before, "nothing was attacked again"
     for name in ("one", "two"):
         assert f">{name} (cnn)<" in (folder / "out" / "report.html").read_text()
+
+
+def test_where_every_attack_refuses_nothing_is_made_up(folder: Path) -> None:
+    refused = (
+        "compare",
+        "splice",
+        folder / "one",
+        folder / "two",
+        "--attacks",
+        "exhaustive",
+        "--budgets",
+        4,
+        "--rows",
+        4,
+    )
+    cells = json.loads(run(*refused, "--json"))
+    assert [(cell["attack"], cell["budget"], cell["victim"]) for cell in cells] == [
+        ("exhaustive", 4, str(folder / "one")), ("exhaustive", 4, str(folder / "two")),
+    ]  # fmt: skip
+    assert all("raise max_passes" in cell["refused"] for cell in cells)
+    assert re.search(r"cnn \(one\) +none +-$", run(*refused), re.M), "no row was looked at: the clean error is unknown"
+
+
+def test_victims_are_asked_at_the_largest_budget_and_the_page_is_built_once(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, built = [], []
+
+    def ask(_victim: object, _rows: object, threat: ThreatModel) -> list[Finding]:
+        asked.append(threat.budget)
+        return []
+
+    def build(place: Path, *, asked: dict[str, object]) -> None:
+        built.append((place, len(asked)))
+
+    monkeypatch.setattr("hammingbox.cli.compare.diagnose_victim", ask)
+    monkeypatch.setattr("hammingbox.cli.compare.write_report", build)
+    cells = json.loads(
+        run("compare", "splice", folder / "one", folder / "two", "--attacks", "random", "--budgets", "0,2,1",
+            "--rows", 2, "--out", tmp_path, "--json")
+    )  # fmt: skip
+    assert [cell["refused"] for cell in cells] == [None] * 6
+    assert asked == [2, 2]
+    assert built == [(tmp_path, 2)]
+
+
+def test_report_takes_the_file_and_speaks_once_of_a_victim_that_changed(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "one", tmp_path / "victim")
+    run("compare", "splice", tmp_path / "victim", "--attacks", "random", "--budgets", "1-3", "--rows", 2,
+        "--out", tmp_path / "out")  # fmt: skip
+    page = tmp_path / "out" / "report.html"
+    page.unlink()
+    assert str(page) in run("report", tmp_path / "out" / "results.sqlite")
+    assert page.is_file()
+    shutil.copytree(folder / "two", tmp_path / "victim", dirs_exist_ok=True)
+    done = CliRunner().invoke(app, ["report", str(tmp_path / "out"), "--diagnose"])
+    assert done.exit_code == 0
+    assert done.stderr.count("was trained anew since") == 1
+    assert str(tmp_path / "victim") in done.stderr
+
+
+def test_names_with_brackets_and_long_paths_are_shown_as_they_are(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "lstm[seed=1]" / "a[/b]" / ("a long name" * 9) / "x.csv"
+    assert f"written to {file}\n" in run("results", "export", folder / "out", "--out", file)
+    shutil.copytree(folder / "one", tmp_path / "one[seed=1]")
+    shutil.copytree(folder / "two", tmp_path / "two[bold]")
+    out = run("compare", "splice", tmp_path / "one[seed=1]", tmp_path / "two[bold]", "--attacks", "random",
+              "--budgets", 1, "--rows", 2, "--out", file.parent)  # fmt: skip
+    for name in ("cnn (one[seed=1])", "cnn (two[bold])"):
+        assert out.count(name) == 2
+    assert f"report: {file.parent / 'report.html'}\n" in out
+
+
+def test_an_error_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(console, "err", Console(file=shown, width=40))
+    console.fail("expected a file at runs/lstm[seed=1]/" + "x" * 60 + "/a[/b], got none.")
+    assert shown.getvalue() == "error: expected a file at runs/lstm[seed=1]/" + "x" * 60 + "/a[/b], got none.\n"
+
+
+def test_a_progress_bar_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(console, "err", Console(file=shown, width=120, force_terminal=True))
+    with console.progress() as bars:
+        bars.add_task("mlp on a[/b][seed=1].csv", total=1)
+    assert "mlp on a[/b][seed=1].csv" in shown.getvalue()
 
 
 def test_export_in_every_format(folder: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hammingbox.errors import FileError, InputError
 from hammingbox.models.checkpoint import weights_digest
 from hammingbox.models.registry import build
 from hammingbox.space import MaskedSpace, ThreatModel
-from hammingbox.train import Epoch, TrainConfig, fit
+from hammingbox.train import Epoch, TrainConfig, accuracy, fit
 from hammingbox.training_cost import relative_cost
 from hammingbox.training_state import STATE
 
@@ -60,16 +60,18 @@ def test_a_killed_training_ends_with_the_same_weights(name: str, small: Splits, 
     config = TrainConfig(epochs=3, robust_rows=10, criterion="mean", ramp=2)
     settings = {"warm": 4} if name in ("padvt", "trades") else {}
     whole, history = run(small, DEFENCES[name](**settings), config)
-    # The second kill strikes before the state of its epoch is written: that epoch is done again.
-    for kill_after in (1, 2):
-        with pytest.raises(KilledError):
-            run(small, DEFENCES[name](**settings), config, tmp_path, kill_after=kill_after)
-        if kill_after == 1:
-            assert not (tmp_path / STATE).exists()
-            run_until(small, DEFENCES[name](**settings), config, tmp_path, epochs=1)
+    # The first kill strikes when an epoch is shown, the second within the next one: that epoch is done again.
+    with pytest.raises(KilledError):
+        run(small, DEFENCES[name](**settings), config, tmp_path, kill_after=1)
+    assert (tmp_path / STATE).exists(), "what was shown is stored"
+    run_until(small, DEFENCES[name](**settings), config, tmp_path, epochs=1)
     resumed, again = run(small, DEFENCES[name](**settings), config, tmp_path)
     assert resumed == whole
-    assert [replace(epoch, seconds=0.0) for epoch in again] == [replace(epoch, seconds=0.0) for epoch in history]
+    assert [timeless(epoch) for epoch in again] == [timeless(epoch) for epoch in history]
+
+
+def timeless(epoch: Epoch) -> Epoch:
+    return replace(epoch, seconds=0.0, elapsed=0.0)
 
 
 def run_until(splits: Splits, defence: Defence, config: TrainConfig, folder: Path, epochs: int) -> None:
@@ -92,6 +94,43 @@ def test_a_state_of_another_training_is_refused(small: Splits, tmp_path: Path) -
         run(small, DEFENCES["swap"](), config, tmp_path)
     with pytest.raises(FileError, match="another config"):
         run(small, DEFENCES["hotflip"](), replace(config, seed=1), tmp_path)
+
+
+def test_a_state_of_other_validation_rows_is_refused(small: Splits, tmp_path: Path) -> None:
+    config = TrainConfig(epochs=2)
+    run_until(small, DEFENCES["standard"](), config, tmp_path, epochs=1)
+    other = replace(small, validation=small.validation.take(slice(0, 50)))
+    with pytest.raises(FileError, match="another validation_sha256"):
+        run(other, DEFENCES["standard"](), config, tmp_path)
+
+
+def test_a_state_of_the_first_version_is_continued(small: Splits, tmp_path: Path) -> None:
+    """It said nothing of validation rows, nor of the time that had passed."""
+    config = TrainConfig(epochs=2)
+    whole, _ = run(small, DEFENCES["standard"](), config)
+    run_until(small, DEFENCES["standard"](), config, tmp_path, epochs=1)
+    content = (tmp_path / STATE).read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    metadata = {name: json.loads(value) for name, value in header["__metadata__"].items()}
+    del metadata["identity"]["validation_sha256"]
+    for line in metadata["numbers"]["history"]:
+        del line["elapsed"]
+        line["seconds"] = 500.0
+    header["__metadata__"] = {name: json.dumps(value) for name, value in metadata.items()}
+    text = json.dumps(header).encode()
+    (tmp_path / STATE).write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size :])
+    resumed, history = run(small, DEFENCES["standard"](), config, tmp_path)
+    assert resumed == whole
+    assert history[-1].elapsed > 500.0
+
+
+def test_time_adds_up_over_sittings(small: Splits, tmp_path: Path) -> None:
+    config = TrainConfig(epochs=3)
+    run_until(small, DEFENCES["standard"](), config, tmp_path, epochs=2)
+    _, history = run(small, DEFENCES["standard"](), config, tmp_path)
+    assert 0 < history[0].elapsed < history[1].elapsed < history[2].elapsed
+    assert history[2].elapsed > sum(epoch.seconds for epoch in history)
 
 
 def test_a_damaged_state_is_refused(small: Splits, tmp_path: Path) -> None:
@@ -121,6 +160,25 @@ def test_the_ramp_raises_the_budget_and_no_epoch_before_its_end_is_best(small: S
     _, history = run(small, DEFENCES["hotflip"](), TrainConfig(epochs=3, ramp=2))
     assert [epoch.budget for epoch in history] == [1, 2, 2]
     assert not history[0].best
+
+
+def test_patience_begins_at_the_end_of_the_ramp(small: Splits) -> None:
+    def budgets(**settings: int) -> list[int]:
+        victim = build("cnn", small.schema, seed=0)
+        config = TrainConfig(learning_rate=1e-9, **settings)  # too small a rate for any later epoch to be better
+        history = fit(victim, small, config, defence=DEFENCES["hotflip"](), threat=threat_on(small, 4))
+        return [epoch.budget for epoch in history]
+
+    assert budgets(epochs=9, ramp=4, patience=2) == [1, 2, 3, 4, 4, 4]
+    assert budgets(epochs=9, patience=2) == [4, 4, 4]
+    with pytest.raises(InputError, match=r"expected a ramp of at most the 3 epochs, got 4: .* Shorten the ramp"):
+        TrainConfig(epochs=3, ramp=4)
+
+
+def test_a_defence_that_is_used_again_starts_with_its_own_penalty(small: Splits) -> None:
+    config, used = TrainConfig(epochs=1), DEFENCES["padvt"](penalty_step=0.1)
+    first, second = (run(small, used, config)[1][0].notes["penalty"] for _ in range(2))
+    assert first == second != used.penalty
 
 
 def test_settings_that_make_no_sense_are_refused(small: Splits) -> None:
@@ -154,6 +212,22 @@ def test_cost_is_measured_without_learning(small: Splits) -> None:
     assert relative_cost(victim, small, defence, threat_on(small), steps=2) > 1.0
     assert weights_digest(victim) == before
     assert defence.memory is None
+
+
+def test_cost_is_measured_on_a_single_batch_too(small: Splits) -> None:
+    victim = build("cnn", small.schema, seed=0)
+    assert relative_cost(victim, small, DEFENCES["padvt"](), threat_on(small), batch_size=len(small.train)) > 1.0
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_accuracy_gives_the_victim_back_and_counts_a_tie_for_it(training: bool, small: Splits) -> None:
+    victim = build("cnn", small.schema, seed=0).train(training)
+    with torch.no_grad():
+        for parameter in victim.parameters():
+            parameter.zero_()
+    assert accuracy(victim, small.validation) == 1.0
+    assert all(part.training == training for part in victim.modules())
+    assert all(parameter.requires_grad for parameter in victim.parameters())
 
 
 def test_a_state_is_plain_tensors_and_json(small: Splits, tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from hammingbox.attacks.base import Attack
 from hammingbox.attacks.swap import Swap
@@ -16,8 +18,11 @@ from hammingbox.defences.base import Batch, Defence
 from hammingbox.defences.standard import Standard
 from hammingbox.errors import InputError, VictimError
 from hammingbox.models.checkpoint import weights_digest
+from hammingbox.models.frozen import frozen_eval
 from hammingbox.models.victim import Victim
+from hammingbox.problem import Untargeted
 from hammingbox.seeding import torch_generator
+from hammingbox.settings import check_settings
 from hammingbox.space import FullSpace, ThreatModel
 from hammingbox.training_state import TrainingState, read_state, write_state
 
@@ -35,12 +40,15 @@ class TrainConfig:
         schedule: the learning rate falls to zero along a cosine, or stays.
         weight_decay: of Adam.
         clip: largest norm of the gradient.
-        patience: stop when the criterion has not risen for so many epochs.
+        patience: stop when the criterion has not risen for so many epochs at the full budget.
         criterion: the epoch kept has the best validation accuracy on clean rows, on attacked rows, or their mean.
         robust_rows: validation rows attacked after each epoch; needed unless the criterion is "clean".
-        ramp: the budget rises from 1 to the threat's over so many epochs; only then an epoch can be the best.
+        ramp: the budget rises from 1 to the threat's over so many epochs; only then an epoch can be the best, and
+            only then patience counts.
         seed: order of rows, dropout and inner attacks.
     """
+
+    may_be_zero: ClassVar[tuple[str, ...]] = ("weight_decay", "robust_rows", "seed")
 
     epochs: int = 25
     batch_size: int = 64
@@ -55,17 +63,14 @@ class TrainConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            least_zero = name in ("weight_decay", "robust_rows", "seed")
-            if not isinstance(value, str) and (value < 0 or (value == 0 and not least_zero)):
-                raise InputError(f"expected {name} {'of at least' if least_zero else 'above'} 0, got {value}.")
-        if self.criterion not in ("clean", "robust", "mean") or self.schedule not in ("cosine", "constant"):
-            raise InputError(
-                "expected the criterion clean, robust or mean and the schedule cosine or constant, "
-                f"got {self.criterion!r} and {self.schedule!r}."
-            )
+        check_settings(self)
         if self.criterion != "clean" and not self.robust_rows:
             raise InputError(f"expected robust_rows above 0 for the criterion {self.criterion!r}, got 0.")
+        if self.ramp > self.epochs:
+            raise InputError(
+                f"expected a ramp of at most the {self.epochs} epochs, got {self.ramp}: the budget would never be "
+                "reached. Shorten the ramp, or train for more epochs."
+            )
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,7 @@ class Epoch:
         best: no epoch before was better by the criterion.
         budget: of this epoch's inner attacks.
         notes: the defence's own numbers, averaged over the epoch.
+        elapsed: seconds from the start of the training to the end of this epoch, with validation, over all sittings.
     """
 
     epoch: int
@@ -93,6 +99,7 @@ class Epoch:
     best: bool
     budget: int
     notes: dict[str, float] = field(default_factory=dict)
+    elapsed: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -146,9 +153,9 @@ def fit(
         torch.default_generator.set_state(training.dropout_state)
         while not training.over:
             training.run_epoch(on_step)
-            on_epoch(training.history[-1])
-            if folder is not None:
+            if folder is not None:  # first: what has been shown is never lost
                 write_state(folder, training.state())
+            on_epoch(training.history[-1])
     victim.load_state_dict(training.best_weights)
     victim.eval()
     return training.history
@@ -177,6 +184,7 @@ class _Training:
             "budget": threat.budget,
             "space": threat.space.to_json(),
             "data_sha256": splits.train.digest,
+            "validation_sha256": splits.validation.digest,
             "start_sha256": weights_digest(victim),
         }
         trained = [p for p in victim.parameters() if p.requires_grad]
@@ -191,13 +199,16 @@ class _Training:
         self.order = torch_generator(config.seed)
         self.dropout_state = torch_generator(config.seed).get_state()
         self.history: list[Epoch] = []
+        self.begin, self.seconds_before = perf_counter(), 0.0
         self.best_weights = copy.deepcopy(victim.state_dict())
 
     @property
     def over(self) -> bool:
-        """All epochs done, or none was better for too long."""
+        """All epochs done, or none was better for too long; no epoch of the ramp could be."""
         best = max((e.epoch for e in self.history if e.best), default=0)
-        return len(self.history) >= self.config.epochs or len(self.history) - best >= self.config.patience
+        ramped = sum(e.budget < self.threat.budget for e in self.history)
+        done = len(self.history)
+        return done >= self.config.epochs or done - max(best, ramped) >= self.config.patience
 
     def budget(self, epoch: int) -> int:
         """The budget of an epoch's inner attacks: it rises to the threat's along the ramp."""
@@ -218,16 +229,14 @@ class _Training:
             step = self.defence(self.victim, batch, threat)
             if not step.loss.isfinite():
                 raise VictimError("expected a finite training loss, got NaN or infinity. Lower the learning rate.")
-            self.optimiser.zero_grad()
-            step.loss.backward()
-            torch.nn.utils.clip_grad_norm_(self.victim.parameters(), config.clip)
-            self.optimiser.step()
+            descend(self.victim, self.optimiser, step.loss, config.clip)
             self.schedule.step()
             total += step.loss.item() * len(rows)
             for name, value in step.notes.items():
                 notes[name] = notes.get(name, 0.0) + value / self.steps
             on_step(Progress(epoch, number, self.steps, step.loss.item()))
         seconds = perf_counter() - begin
+        self.victim.eval()
         clean = accuracy(self.victim, self.splits.validation)
         robust = self._robust_accuracy()
         ready = threat.budget == self.threat.budget
@@ -238,11 +247,13 @@ class _Training:
         )
         if best or not ready:
             self.best_weights = copy.deepcopy(self.victim.state_dict())
+        elapsed = self.seconds_before + perf_counter() - self.begin
         self.history.append(
             Epoch(
-                epoch, config.epochs, total / len(self.splits.train), clean, robust, seconds, best, threat.budget, notes
+                epoch, config.epochs, total / len(self.splits.train), clean, robust, seconds, best, threat.budget,
+                notes, elapsed,
             )
-        )
+        )  # fmt: skip
 
     def _score(self, clean: float, robust: float | None) -> float:
         if self.config.criterion == "clean" or robust is None:
@@ -284,7 +295,7 @@ class _Training:
         self.victim.load_state_dict(groups["victim"])
         self.best_weights = groups["best"]
         self.defence.load_state_dict(groups["defence"])
-        moments: dict[int, dict[str, torch.Tensor]] = {}
+        moments: dict[int, dict[str, Tensor]] = {}
         for key, value in groups["optimiser"].items():
             number, name = key.split(".")
             moments.setdefault(int(number), {})[name] = value
@@ -296,16 +307,25 @@ class _Training:
         self.order.set_state(groups["generators"]["order"])
         self.dropout_state = groups["generators"]["dropout"]
         self.history = [Epoch(**line) for line in numbers["history"]]
+        # A state of an earlier version knows the seconds of steps alone.
+        self.seconds_before = self.history[-1].elapsed or sum(epoch.seconds for epoch in self.history)
+
+
+def descend(victim: Victim, optimiser: torch.optim.Optimizer, loss: Float[Tensor, ""], clip: float) -> None:
+    """One step down a loss, with a gradient of at most a given norm."""
+    optimiser.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(victim.parameters(), clip)
+    optimiser.step()
 
 
 def accuracy(victim: Victim, data: Dataset, *, batch_size: int = 1024) -> float:
-    """Share of rows whose class has the largest logit."""
+    """Share of rows whose class has the largest logit; as in every rate, an exact tie counts for the victim."""
     right = 0
-    victim.eval()
-    with torch.no_grad():
+    with frozen_eval(victim), torch.no_grad():
         for rows in torch.arange(len(data)).split(batch_size):
             x, y = data.batch(rows)
-            right += int((victim(x).argmax(1) == y).sum())
+            right += int((Untargeted(y).margin(victim(x)) <= 0).sum())
     return right / len(data)
 
 

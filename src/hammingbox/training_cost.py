@@ -1,16 +1,17 @@
 """What a defence costs: the time of its steps over that of standard steps, in one run."""
 
 import copy
+from itertools import cycle
 from time import perf_counter
 
 import torch
-from torch import nn
 
 from hammingbox.data.schema import Splits
 from hammingbox.defences.base import Batch, Defence
 from hammingbox.defences.standard import Standard
 from hammingbox.models.victim import Victim
 from hammingbox.space import ThreatModel
+from hammingbox.train import TrainConfig, descend
 
 
 def relative_cost(
@@ -27,22 +28,20 @@ def relative_cost(
         defence: what is measured.
         threat: what the attacker may do.
         batch_size: rows a step.
-        steps: batches measured, after one of each to warm up.
+        steps: batches measured, after one of each to warm up; few batches take turns.
     """
     victim, defence, standard = copy.deepcopy(victim).train(), copy.deepcopy(defence), Standard()
     defence.begin(victim, len(splits.train), threat)
     optimiser = torch.optim.AdamW(victim.parameters(), lr=0.0)
     seconds = {True: 0.0, False: 0.0}
     with torch.random.fork_rng(devices=[]):
-        for step, rows in enumerate(torch.arange(len(splits.train)).split(batch_size)[: steps + 1]):
+        batches = cycle(torch.arange(len(splits.train)).split(batch_size))
+        for step, rows in zip(range(steps + 1), batches, strict=False):
             x, y = splits.train.batch(rows)
             for measured in (True, False):
                 begin = perf_counter()
                 batch = Batch(rows, x, y, seed=step)
                 loss = (defence if measured else standard)(victim, batch, threat).loss
-                optimiser.zero_grad()
-                loss.backward()
-                nn.utils.clip_grad_norm_(victim.parameters(), 1.0)
-                optimiser.step()
+                descend(victim, optimiser, loss, TrainConfig.clip)
                 seconds[measured] += perf_counter() - begin if step else 0.0
     return seconds[True] / max(seconds[False], 1e-9)

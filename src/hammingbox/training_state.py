@@ -61,8 +61,8 @@ def read_state(folder: Path, identity: dict[str, Any]) -> TrainingState | None:
             f"expected the state of a training in {path}, got a damaged file ({error}). {remedy}"
         ) from error
     wanted = json.loads(json.dumps(identity))
-    if own != wanted:
-        other = ", ".join(sorted(key for key in wanted | own if own.get(key) != wanted.get(key)))
+    # Only what the state knows is compared: an earlier version wrote less of its identity down.
+    if other := ", ".join(sorted(key for key, value in own.items() if wanted.get(key) != value)):
         raise FileError(f"expected the state of this training in {path}, got one with another {other}. {remedy}")
     groups: dict[str, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():

@@ -13,6 +13,7 @@ from hammingbox.models.frozen import frozen_eval
 from hammingbox.models.victim import Victim, check_logits
 from hammingbox.problem import DEFAULT_MEMORY, Goal, Objective, Problem, Targeted, Untargeted
 from hammingbox.seeding import RowRandom
+from hammingbox.settings import check_settings
 from hammingbox.space import ThreatModel, hamming
 from hammingbox.types import (
     Ids,
@@ -79,6 +80,14 @@ class Attack(ABC):
 
     needs_gradient: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        """Checks the settings.
+
+        Raises:
+            InputError: one of another kind, of no choice, or a number below its least value.
+        """
+        check_settings(self)
+
     @abstractmethod
     def run(self, problem: Problem, random: RowRandom) -> Slots:
         """Finds one point a row within the budget."""
@@ -133,9 +142,9 @@ class Attack(ABC):
                 raise InputError(
                     "expected targets other than the true classes, got a row whose target is its own class."
                 )
-        if self.queries is not None and (self.needs_gradient or self.queries < 1):
+        if self.queries is not None and self.needs_gradient:
             raise InputError(
-                f"expected a query limit of at least 1 on an attack that needs no gradient, got queries={self.queries} "
+                f"expected a query limit on an attack that needs no gradient, got queries={self.queries} "
                 f"on {type(self).__name__}. Leave it out, or choose an attack that needs losses only."
             )
         if self.needs_gradient and not victim.has_gradient:

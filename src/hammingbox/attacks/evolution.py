@@ -1,6 +1,7 @@
 """Differential evolution over sets of changes, for black boxes."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int64
@@ -37,6 +38,8 @@ class Evolution(Search):
         keep: share of genes a child has from its parent.
         follow: share of genes a child has from the best individual.
     """
+
+    may_be_zero: ClassVar[tuple[str, ...]] = ("generations", "weight", "keep", "follow")
 
     population: int = 40
     generations: int = 24

@@ -1,6 +1,7 @@
 """Population search (Alzantot et al. 2018), on slots and under an L0 budget."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
@@ -25,6 +26,8 @@ class Genetic(Search):
         generations: rounds of breeding.
         tries: slots a mutation tries, all of them where a feature has fewer.
     """
+
+    may_be_zero: ClassVar[tuple[str, ...]] = ("generations",)
 
     population: int = 20
     generations: int = 10

@@ -52,6 +52,7 @@ class PCAA(Search):
     """
 
     needs_gradient: ClassVar[bool] = True
+    may_be_zero: ClassVar[tuple[str, ...]] = ("penalty",)
 
     zetas: tuple[float, ...] = (1.5, 0.7, 3.0, 2.0)
     zeta_unit: Literal["budget", "feature"] = "budget"

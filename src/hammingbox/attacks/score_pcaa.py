@@ -1,6 +1,7 @@
 """PCAA for black boxes: the same distribution and objective, its gradient estimated from losses alone."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
@@ -30,6 +31,8 @@ class ScorePCAA(Search):
         zeta: right-hand side of the constraint, in units of epsilon.
         penalty: lambda.
     """
+
+    may_be_zero: ClassVar[tuple[str, ...]] = ("penalty",)
 
     steps: int = 50
     samples: int = 20

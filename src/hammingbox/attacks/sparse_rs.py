@@ -1,6 +1,7 @@
 """Sparse random search (Croce et al. 2022), on slots, for black boxes."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
@@ -24,6 +25,8 @@ class SparseRS(Search):
         steps: exchanges tried.
         share: alpha_init, the share of the changes exchanged at first.
     """
+
+    may_be_zero: ClassVar[tuple[str, ...]] = ("share",)
 
     steps: int = 998
     share: float = 0.8

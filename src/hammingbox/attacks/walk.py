@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -77,6 +78,8 @@ class Walk(Search):
         starts: rows tried at a new start.
         fresh: begin with a new start, not with the best row known, where an earlier search has been.
     """
+
+    may_be_zero: ClassVar[tuple[str, ...]] = ("steps",)
 
     steps: int = 12
     tries: int = 16

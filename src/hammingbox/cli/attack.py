@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from hammingbox.attacks import ATTACKS
-from hammingbox.cli.console import out, print_json, progress
+from hammingbox.cli.console import out, plain, print_json, progress, say
 from hammingbox.cli.options import (
     BatchSize,
     DataDir,
@@ -107,6 +107,6 @@ def attack(
     table.add_row("mean distance", f"{facts['mean_distance']:.2f} changes in a row that fell")
     table.add_row("passes", f"{facts['forward']:,} forward, {facts['backward']:,} backward")
     table.add_row("time", f"{facts['seconds']:.2f} s")
-    if "file" in facts:
-        table.add_row("written to", facts["file"])
     out.print(table)
+    if "file" in facts:
+        say(f"written to {plain(facts['file'])}")

@@ -10,7 +10,7 @@ import typer
 
 from hammingbox.attacks import attack_named
 from hammingbox.cli.comparison_tables import show, show_models
-from hammingbox.cli.console import out, print_json, progress
+from hammingbox.cli.console import plain, print_json, progress, say
 from hammingbox.cli.options import (
     BatchSize,
     DataDir,
@@ -126,12 +126,15 @@ def compare(
         else run(replace(job, checkpoint=load_checkpoint(path, schema=opened.splits.schema), victim=path))
         for path in paths
     ]
+    if out_dir is not None:
+        write_report(out_dir, asked=job.asked)
     if json:
         print_json([
-            cell.summary | {"attack": cell.attack, "victim": str(path)}
+            {"budget": cell.budget}
+            | (cell.summary or {})
+            | {"attack": cell.attack, "victim": str(path), "refused": cell.refused}
             for path, comparison in zip(paths, found, strict=True)
             for cell in comparison.cells
-            if cell.summary is not None
         ])  # fmt: skip
         return
     if len(found) > 1:
@@ -139,17 +142,16 @@ def compare(
     for comparison in found:
         show(comparison, gaps=oracle)
     if out_dir is not None:
-        out.print(f"records: {out_dir / FILE}\nreport: {out_dir / PAGE}", highlight=False)
+        say(f"records: {plain(out_dir / FILE)}\nreport: {plain(out_dir / PAGE)}")
 
 
 def run(job: Job) -> Comparison:
-    """Runs every cell that the results folder does not hold yet, and writes the report."""
+    """Runs every cell that the results folder does not hold yet."""
     threats = [ThreatModel(job.space, budget) for budget in job.budgets]
     comparison = Comparison(
         data=Path(job.data).name,
         victim=f"{job.checkpoint.model} ({job.victim.name})",
-        accuracy=0.0,
-        findings=diagnose_victim(job.checkpoint.victim, job.rows, threats[0]),
+        findings=diagnose_victim(job.checkpoint.victim, job.rows, max(threats, key=lambda threat: threat.budget)),
     )
     job.asked[weights_digest(job.checkpoint.victim)] = tuple(comparison.findings)
     with progress() as bars, ExitStack() as stack:
@@ -165,11 +167,8 @@ def run(job: Job) -> Comparison:
                     comparison.refuse(name, threat.budget, str(error))
                     bars.update(task, completed=before + len(job.rows))
                     continue
-                comparison.accuracy = result.accuracy.value
                 comparison.add(name, threat.budget, result)
     comparison.finish()
-    if job.folder is not None:
-        write_report(job.folder, asked=job.asked)
     return comparison
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from hammingbox.cli.console import out
+from hammingbox.cli.console import out, plain, say
 from hammingbox.cli.findings import show_findings
 from hammingbox.report.comparison import Comparison
 
@@ -13,15 +13,15 @@ from hammingbox.report.comparison import Comparison
 def show_models(comparisons: Sequence[Comparison]) -> None:
     """Prints the paper's defence table: the error of every model, clean and under each attack."""
     budgets = comparisons[0].budgets
-    out.print(f"[bold]{comparisons[0].data}[/]: error in % of all rows, clean and under each attack")
+    say(f"[bold]{plain(comparisons[0].data)}[/]: error in % of all rows, clean and under each attack")
     table = Table(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, show_edge=False)
     for column in ("model", "attack"):
         table.add_column(column)
     for budget in budgets:
         table.add_column(str(budget), justify="right", no_wrap=True)
     for comparison in comparisons:
-        clean = f"{100 * (1 - comparison.accuracy):.1f}"
-        table.add_row(comparison.victim, "none", *[clean] * len(budgets), style="bold")
+        clean = "-" if comparison.accuracy is None else f"{100 * (1 - comparison.accuracy):.1f}"
+        table.add_row(plain(comparison.victim), "none", *[clean] * len(budgets), style="bold")
         for attack in comparison.attacks:
             table.add_row("", attack, *(_robust_error(comparison, attack, budget) for budget in budgets))
     out.print(table)
@@ -34,7 +34,7 @@ def _robust_error(comparison: Comparison, attack: str, budget: int) -> str:
 
 def show(comparison: Comparison, *, gaps: bool = False) -> None:
     """Prints the table of success and time, the gaps to the oracle when asked, and what is doubtful."""
-    out.print(f"[bold]{comparison.data}, {comparison.victim}[/]: success in %, and seconds a row")
+    say(f"[bold]{plain(comparison.data)}, {plain(comparison.victim)}[/]: success in %, and seconds a row")
     out.print(_table(comparison, _success))
     if gaps:
         out.print("[bold]optimality gap[/]: points of success that the oracle has and the attack has not")

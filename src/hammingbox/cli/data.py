@@ -9,7 +9,7 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from hammingbox.cli.console import out, print_json
+from hammingbox.cli.console import out, plain, print_json, say
 from hammingbox.cli.options import DataDir, DataName, Json, Label, Opened, SchemaFile
 from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema_file import write_schema
@@ -58,10 +58,10 @@ def show(
             "schema_digest": schema.digest,
         })  # fmt: skip
         return
-    out.print(f"[bold]{data}[/]  {source.summary}")
+    say(f"[bold]{plain(data)}[/]  {plain(source.summary)}")
     span = f"{smallest}" if smallest == largest else f"{smallest} to {largest}"
     out.print(f"{len(schema.features)} features of {span} categories")
-    table = Table("part", "rows", *schema.classes, box=None)
+    table = Table("part", "rows", *map(plain, schema.classes), box=None)
     for name, part in parts.items():
         table.add_row(name, str(len(part)), *map(str, counts[name].values()))
     out.print(table)
@@ -89,16 +89,15 @@ def inspect(
         facts: dict[str, Any] = {k: v for k, v in asdict(found).items() if k not in ("schema", "columns")}
         print_json(facts | {"columns": [asdict(column) for column in found.columns]})
         return
-    out.print(f"[bold]{found.source}[/]: {found.rows} rows, {found.distinct_rows} of them distinct")
+    say(f"[bold]{plain(found.source)}[/]: {found.rows} rows, {found.distinct_rows} of them distinct")
     total = max(sum(found.classes.values()), 1)
     balance = ", ".join(f"{name} {count} ({100 * count / total:.1f} %)" for name, count in found.classes.items())
-    out.print(f"label {label}: {balance}", highlight=False)
+    say(plain(f"label {label}: {balance}"))
     table = Table("column", "kind", "categories", "missing", "rare", "most common", "note", box=SIMPLE_HEAD)
     for column in found.columns:
-        table.add_row(
-            column.name, column.kind, str(column.cardinality), str(column.missing), str(column.rare),
-            "{} ({})".format(*column.most_common) if column.most_common else "", column.note,
-        )  # fmt: skip
+        common = "{} ({})".format(*column.most_common) if column.most_common else ""
+        cells = (column.name, column.kind, column.cardinality, column.missing, column.rare, common, column.note)
+        table.add_row(*map(plain, cells))
     out.print(table)
     if out_file is not None:
-        out.print(f"schema written to {out_file}: edit it, then pass it with --schema", highlight=False)
+        say(f"schema written to {plain(out_file)}: edit it, then pass it with --schema")

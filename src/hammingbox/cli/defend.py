@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hammingbox.cli.console import out, print_json
+from hammingbox.cli.console import plain, print_json, say
 from hammingbox.cli.options import (
     DataDir,
     DataName,
@@ -17,11 +17,12 @@ from hammingbox.cli.options import (
     Label,
     Neighbours,
     Opened,
+    Overwrite,
     Protect,
     SchemaFile,
     made_from,
 )
-from hammingbox.cli.training import train_victim
+from hammingbox.cli.training import keep_finished, train_victim
 from hammingbox.defences import DEFENCES
 from hammingbox.errors import InputError
 from hammingbox.models.checkpoint import Checkpoint, load_checkpoint
@@ -66,35 +67,48 @@ def defend(
     full_space: FullSpaceFlag = False,
     protect: Protect = None,
     neighbours: Neighbours = None,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Trains a model that resists changes within a budget."""
     chosen = made_from("defence", DEFENCES, defence, set_ or ())
+    if start is not None and out_dir.resolve() == (start.parent if start.is_file() else start).resolve():
+        raise InputError(
+            f"expected another folder for --out than for --start, got {out_dir} for both: the start would be "
+            "overwritten. Choose another --out."
+        )
+    keep_finished(out_dir, overwrite)
     opened = Opened.of(data, label, schema_file, data_dir)
+    schema = opened.splits.schema
     space = opened.space(immutable=immutable, forbid=forbid, full=full_space, protect=protect, neighbours=neighbours)
-    name = model or opened.source.model
+    threat = ThreatModel(space, budget)
+    train_rows = opened.splits.train if rows is None else opened.part("train", rows)
+    began = load_checkpoint(start, schema=schema) if start else None
+    name = began.model if began else model or opened.source.model
     suits: dict[str, Any] = opened.source.training if name == opened.source.model else {}
-    size = batch_size or int(suits.get("batch_size", TrainConfig.batch_size))
+    size = batch_size if batch_size is not None else int(suits.get("batch_size", TrainConfig.batch_size))
     config = TrainConfig(
         epochs=epochs, batch_size=size, learning_rate=learning_rate, schedule=schedule,  # type: ignore[arg-type]
         patience=patience, criterion=criterion, robust_rows=robust_rows, ramp=ramp, seed=seed,  # type: ignore[arg-type]
     )  # fmt: skip
-    began = load_checkpoint(start, schema=opened.splits.schema) if start else _start(opened, name, suits, seed, out_dir)
+    if began is None:
+        # A model that the defence cannot train is refused before its start is trained.
+        chosen.begin(build(name, schema, seed=seed), len(train_rows), threat)
+        began = _start(opened, name, suits, seed, out_dir)
     if model is not None and began.model != model:
         raise InputError(f"expected a checkpoint of the model {model!r} to start from, got one of {began.model!r}.")
-    if rows is not None:
-        opened = replace(opened, splits=replace(opened.splits, train=opened.part("train", rows)))
-    facts = train_victim(opened, began, config, out_dir, defence=chosen, threat=ThreatModel(space, budget))
+    opened = replace(opened, splits=replace(opened.splits, train=train_rows))
+    facts = train_victim(opened, began, config, out_dir, defence=chosen, threat=threat)
     if json:
         print_json(facts)
         return
     robust = facts["robust_validation_accuracy"]
     attacked = "" if robust is None else f", [bold]{100 * robust:.1f} %[/] of attacked validation rows"
-    out.print(
-        f"{facts['model']} on {data}, defended by {defence} at budget {budget}: test accuracy "
+    say(
+        f"{facts['model']} on {plain(data)}, defended by {defence} at budget {budget}: test accuracy "
         f"[bold]{100 * facts['test_accuracy']:.2f} %[/]{attacked} "
         f"({facts['epochs']} epochs, {facts['seconds']:.0f} s, {facts['cost_of_an_epoch']:.1f} x a standard epoch), "
-        f"written to {out_dir}"
+        f"written to {plain(out_dir)}"
     )
 
 

@@ -7,13 +7,14 @@ import typer
 
 from hammingbox.cli.compare import COMPARED, Job, run
 from hammingbox.cli.comparison_tables import show
-from hammingbox.cli.console import out
+from hammingbox.cli.console import plain, say
 from hammingbox.cli.options import Opened
 from hammingbox.cli.training import train_victim
 from hammingbox.cli.verify import verify_store
 from hammingbox.errors import FileError
 from hammingbox.models.checkpoint import Checkpoint, load_checkpoint
 from hammingbox.models.registry import build
+from hammingbox.report.folder import write_report
 from hammingbox.train import TrainConfig
 
 
@@ -33,25 +34,23 @@ def demo(
         train_victim(opened, untrained, TrainConfig(), victim)
         checkpoint = load_checkpoint(victim, schema=schema)
     training = checkpoint.training
-    out.print(
-        f"victim: LSTM, test accuracy {100 * training['test_accuracy']:.2f} %, trained in {training['seconds']:.0f} s"
+    say(f"victim: LSTM, test accuracy {100 * training['test_accuracy']:.2f} %, trained in {training['seconds']:.0f} s")
+    job = Job(
+        data="splice",
+        rows=opened.part("test", rows),
+        space=opened.space(),
+        checkpoint=checkpoint,
+        victim=victim,
+        attacks=COMPARED,
+        budgets=range(1, 6),
+        seed=0,
+        folder=folder,
     )
-    comparison = run(
-        Job(
-            data="splice",
-            rows=opened.part("test", rows),
-            space=opened.space(),
-            checkpoint=checkpoint,
-            victim=victim,
-            attacks=COMPARED,
-            budgets=range(1, 6),
-            seed=0,
-            folder=folder,
-        )
-    )
+    comparison = run(job)
+    page = write_report(folder, asked=job.asked)
     show(comparison)
     checked = verify_store(folder)
     if not checked.ok:
         raise FileError(f"expected every result to hold, got: {checked.problems[0]}. See `hammingbox verify {folder}`.")
-    out.print(f"verified from disk: {checked.confirmed:,} adversarial rows, none rejected", highlight=False)
-    out.print(f"report: {folder / 'report.html'}", highlight=False)
+    say(f"verified from disk: {checked.confirmed:,} adversarial rows, none rejected")
+    say(f"report: {plain(page)}")

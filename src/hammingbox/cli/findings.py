@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hammingbox.attacks import ATTACKS, attack_named
-from hammingbox.cli.console import out, print_json, progress
+from hammingbox.cli.console import plain, print_json, progress, say
 from hammingbox.cli.options import DataDir, DataName, Json, Label, Opened, SchemaFile, Seed, VictimPath, budgets_from
 from hammingbox.diagnose import Finding, diagnose_results, diagnose_victim
 from hammingbox.evaluate import Rate, evaluate
@@ -59,7 +59,7 @@ def diagnose(
 def show_findings(findings: Sequence[Finding]) -> None:
     """Prints what is doubtful, or that nothing is."""
     if not findings:
-        out.print("diagnostics: nothing doubtful was seen")
+        say("diagnostics: nothing doubtful was seen")
     for finding in findings:
-        out.print(f"[{_COLOURS[finding.severity]}]{finding.severity}[/] {finding.check}: {finding.seen};")
-        out.print(f"  {finding.means}. To do: {finding.remedy}.", highlight=False)
+        say(f"[{_COLOURS[finding.severity]}]{finding.severity}[/] {finding.check}: {plain(finding.seen)};")
+        say(f"  {plain(finding.means)}. To do: {plain(finding.remedy)}.")

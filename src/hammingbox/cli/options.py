@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -24,9 +25,10 @@ DataDir = Annotated[Path | None, typer.Option(help="Folder that holds data files
 VictimPath = Annotated[Path, typer.Option("--victim", help="Checkpoint folder written by `hammingbox train`.")]
 Rows = Annotated[int, typer.Option(min=1, help="How many rows of the split are used.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed; with a row's content it decides that row's randomness.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on one line instead of a table.")]
 BatchSize = Annotated[int, typer.Option(min=1, help="Rows attacked together; changes speed, not results.")]
 Memory = Annotated[int, typer.Option(min=1, help="MiB for a micro-batch.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a finished model that is in the folder.")]
 Split = Annotated[str, typer.Option(help="Which part of the data: train, validation or test.")]
 Immutable = Annotated[list[str] | None, typer.Option(help="A feature that may not change (repeatable).")]
 Forbid = Annotated[
@@ -68,18 +70,11 @@ def made_from(kind: str, table: Mapping[str, Callable[..., Made]], name: str, se
         except (ValueError, SyntaxError):
             changes[key] = value
     default: Any = table[name]()
-    known = default.__dataclass_fields__
-    for key, value in changes.items():
+    known = [field.name for field in fields(default)]
+    for key in changes:
         if key not in known:
             raise unknown_name(f"setting of {name}", key, known)
-        now = getattr(default, key)
-        if now is not None and value is not None and type(now) is not type(value) and not _widens(now, value):
-            raise InputError(f"expected {key} of {name} as {type(now).__name__} (now {now!r}), got {value!r}.")
     return table[name](**changes)
-
-
-def _widens(now: object, value: object) -> bool:
-    return isinstance(now, float) and isinstance(value, int) and not isinstance(value, bool)
 
 
 def budgets_from(text: str) -> list[int]:

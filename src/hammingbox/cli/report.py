@@ -6,38 +6,43 @@ from typing import Annotated
 
 import typer
 
-from hammingbox.cli.console import err, out
+from hammingbox.cli.console import err, plain, say
 from hammingbox.data.schema import Dataset
 from hammingbox.diagnose import Finding, diagnose_victim
 from hammingbox.models.checkpoint import load_checkpoint, weights_digest
 from hammingbox.report.folder import write_report
 from hammingbox.space import ThreatModel, space_from_json
-from hammingbox.store import Store
+from hammingbox.store import FILE, Store
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that `compare --out` wrote results.sqlite to.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder, or its results.sqlite.")],
     diagnose: Annotated[
         bool,
         typer.Option("--diagnose", help="Also ask the victims and look at their gradients; needs their checkpoints."),
     ] = False,
 ) -> None:
     """Builds DIR/report.html from DIR/results.sqlite alone, of a finished run or of one that is still going on."""
+    if folder.name == FILE:  # as `results` and `verify` take it
+        folder = folder.parent
     page = write_report(folder, asked=_ask(folder) if diagnose else None)
-    out.print(f"report: {page}", highlight=False, soft_wrap=True)
+    say(f"report: {plain(page)}")
 
 
 def _ask(folder: Path) -> dict[str, Sequence[Finding]]:
     """What each victim shows on its recorded clean rows, at the largest budget it was attacked with."""
     found: dict[str, Sequence[Finding]] = {}
+    gone: set[str] = set()
     with Store.open(folder) as store:
         for run in sorted(store.runs(), key=lambda run: -run.key.budget):
-            if run.key.victim_sha256 in found or not run.rows:
+            if run.key.victim_sha256 in found or run.key.victim_sha256 in gone or not run.rows:
                 continue
             schema, rows = store.schema(run), store.rows(run.id)
             victim = load_checkpoint(Path(run.victim), schema=schema).victim
             if weights_digest(victim) != run.key.victim_sha256:
-                err.print(f"{run.victim} was trained anew since and says nothing about these results: it is not asked.")
+                gone.add(run.key.victim_sha256)
+                anew = f"{run.victim} was trained anew since and says nothing about these results: it is not asked."
+                err.print(anew, markup=False, highlight=False, soft_wrap=True)
                 continue
             threat = ThreatModel(space_from_json(store.space(run), schema), run.key.budget)
             found[run.key.victim_sha256] = diagnose_victim(victim, Dataset(schema, rows.clean, rows.labels), threat)

@@ -12,7 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table as Grid
 from rich.text import Text
 
-from hammingbox.cli.console import out, progress
+from hammingbox.cli.console import out, plain, progress, say
 from hammingbox.cli.options import DataDir
 from hammingbox.cli.training import train_victim
 from hammingbox.errors import InputError, unknown_name
@@ -70,7 +70,7 @@ def reproduce(
                 records.to_json() if records.runs else "",
             )  # fmt: skip
             _show(outcome)
-            out.print(f"{perf_counter() - begin:.1f} s; {len(written)} files in {folder / name}\n", highlight=False)
+            say(f"{perf_counter() - begin:.1f} s; {len(written)} files in {plain(folder / name)}\n")
 
 
 def _origin(name: str, preset: str, records: Records) -> str:

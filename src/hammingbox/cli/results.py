@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from hammingbox.cli.console import out, print_json
+from hammingbox.cli.console import out, plain, print_json, say
 from hammingbox.cli.options import Json
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.files import write_bytes
@@ -69,11 +69,10 @@ def show_run(
     out.print(table)
     for session in sessions:
         env = session.environment
-        out.print(
+        say(
             f"sitting from {session.started} to {session.updated}: {session.rows} rows, {session.seconds:.1f} s, "
             f"hammingbox {env['hammingbox']} (git {env['git'] or 'unknown'}), torch {env['torch']}, "
-            f"{env['threads']} of {env['cores']} cores",
-            highlight=False,
+            f"{env['threads']} of {env['cores']} cores"
         )
     for row in broken:
         changes = [
@@ -104,6 +103,6 @@ def export(
     content = FORMATS[form](found)
     if file is not None:
         write_bytes(file, content)
-        out.print(f"{len(found):,} {what} written to {file}", highlight=False)
+        say(f"{len(found):,} {what} written to {plain(file)}")
     else:
         sys.stdout.buffer.write(content)

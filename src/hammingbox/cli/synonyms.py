@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hammingbox.cli.console import out, print_json
+from hammingbox.cli.console import plain, print_json, say
 from hammingbox.cli.options import Json, Neighbours, Protect
 from hammingbox.text.substitution import Substitution
 from hammingbox.text.synonyms import read_neighbours, wordnet_table
@@ -26,11 +26,11 @@ def synonyms(
         print_json(asdict(found))
         return
     if found.kept is not None:
-        out.print(f"[bold]{word}[/] is never changed: {found.kept}")
+        say(f"[bold]{plain(word)}[/] is never changed: {found.kept}")
     elif not found.uses:
-        out.print(f"[bold]{word}[/] has no synonyms in {table.source}")
+        say(f"[bold]{plain(word)}[/] has no synonyms in {plain(table.source)}")
     for use in found.uses:
         taken = ", ".join(use.synonyms) if use.synonyms and found.kept is None else "nothing"
-        out.print(f"[bold]{word}[/] as {use.form} ({use.tag}) may become: [green]{taken}[/]")
+        say(f"[bold]{plain(word)}[/] as {plain(use.form)} ({use.tag}) may become: [green]{plain(taken)}[/]")
         for candidate, reason in use.refused.items():
-            out.print(f"  not {candidate}: {reason}", highlight=False)
+            say(plain(f"  not {candidate}: {reason}"))

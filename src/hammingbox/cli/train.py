@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from hammingbox.cli.console import out, print_json
-from hammingbox.cli.options import DataDir, DataName, Json, Label, Opened, SchemaFile
-from hammingbox.cli.training import train_victim
+from hammingbox.cli.console import plain, print_json, say
+from hammingbox.cli.options import DataDir, DataName, Json, Label, Opened, Overwrite, SchemaFile
+from hammingbox.cli.training import keep_finished, train_victim
 from hammingbox.errors import InputError
 from hammingbox.models.checkpoint import Checkpoint
 from hammingbox.models.registry import VICTIMS, build
@@ -32,9 +32,11 @@ def train(
     label: Label = None,
     schema_file: SchemaFile = None,
     data_dir: DataDir = None,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Trains a model and writes model.safetensors and config.json."""
+    keep_finished(out_dir, overwrite)
     opened = Opened.of(data, label, schema_file, data_dir)
     if model == RELEASED:
         facts = take_released(opened, out_dir, data_dir)
@@ -48,9 +50,9 @@ def train(
     if json:
         print_json(facts)
         return
-    out.print(
-        f"{facts['model']} on {data}: test accuracy [bold]{100 * facts['test_accuracy']:.2f} %[/] "
-        f"({facts['epochs']} epochs, {facts['seconds']:.0f} s), written to {out_dir}"
+    say(
+        f"{facts['model']} on {plain(data)}: test accuracy [bold]{100 * facts['test_accuracy']:.2f} %[/] "
+        f"({facts['epochs']} epochs, {facts['seconds']:.0f} s), written to {plain(out_dir)}"
     )
 
 

@@ -4,20 +4,33 @@ import csv
 import io
 from dataclasses import asdict, fields
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from hammingbox.cli.console import progress
 from hammingbox.cli.options import Opened
 from hammingbox.defences import Defence, Standard
+from hammingbox.errors import FileError
 from hammingbox.files import write_bytes
-from hammingbox.models.checkpoint import Checkpoint
+from hammingbox.models.checkpoint import CONFIG, Checkpoint
 from hammingbox.space import ThreatModel
 from hammingbox.train import Epoch, Progress, TrainConfig, accuracy, fit
 from hammingbox.training_cost import relative_cost
-from hammingbox.training_state import forget_state
+from hammingbox.training_state import STATE, forget_state
 
 HISTORY = "history.csv"
+
+
+def keep_finished(folder: Path, overwrite: bool) -> None:
+    """Refuses to train over a model that is finished; one whose training was killed is gone on with.
+
+    Raises:
+        FileError: there is a finished model in the folder, and nobody said that it may go.
+    """
+    if not overwrite and (folder / CONFIG).exists() and not (folder / STATE).exists():
+        raise FileError(
+            f"expected a folder for a new model, got {folder} with a finished one. "
+            "Use it as it is, choose another --out, or train anew with --overwrite."
+        )
 
 
 def train_victim(
@@ -41,7 +54,6 @@ def train_victim(
     """
     splits, victim, name = opened.splits, start.victim, start.model
     defence = defence or Standard()
-    begin = perf_counter()
     with progress() as bars:
         task = bars.add_task(f"{name} on {opened.name}", total=None)
         accuracies = ""
@@ -75,7 +87,7 @@ def train_victim(
         "epochs": len(history),
         "best_epoch": best.epoch,
         "train_rows": len(splits.train),
-        "seconds": perf_counter() - begin,
+        "seconds": history[-1].elapsed,
         "epoch_seconds": sum(epoch.seconds for epoch in history) / len(history),
         "validation_accuracy": accuracy(victim, splits.validation),
         "robust_validation_accuracy": best.robust_accuracy,

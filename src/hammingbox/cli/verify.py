@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hammingbox.cli.console import out, print_json
+from hammingbox.cli.console import plain, print_json, say
 from hammingbox.cli.options import DataDir, Json
 from hammingbox.data.registry import DATASETS, source_named
 from hammingbox.data.schema import Dataset, Schema
@@ -40,11 +40,11 @@ def verify_file(
             "confirmed": found.confirmed, "ties": found.ties, "problems": list(found.problems),
         })  # fmt: skip
     elif found.ok:
-        out.print(f"[bold green]verified[/]: {found.confirmed} of {found.claimed} claimed rows hold, {found.ties} ties")
+        say(f"[bold green]verified[/]: {found.confirmed} of {found.claimed} claimed rows hold, {found.ties} ties")
     else:
-        out.print(f"[bold red]rejected[/]: {found.confirmed} of {found.claimed} claimed rows hold")
+        say(f"[bold red]rejected[/]: {found.confirmed} of {found.claimed} claimed rows hold")
         for problem in found.problems[:20]:
-            out.print(f"  {problem}", highlight=False)
+            say(f"  {plain(problem)}")
     if not found.ok:
         raise typer.Exit(1)
 

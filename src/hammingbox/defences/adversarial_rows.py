@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch.nn import functional
@@ -27,6 +28,8 @@ class AdversarialRows(Defence):
         clean_share: rows of a batch that stay as they are.
     """
 
+    may_be_zero: ClassVar[tuple[str, ...]] = ("clean_share",)
+
     clean_share: float = 0.5
 
     def __post_init__(self) -> None:
@@ -35,8 +38,9 @@ class AdversarialRows(Defence):
         Raises:
             InputError: it is no share.
         """
-        if not 0 <= self.clean_share < 1:
-            raise InputError(f"expected clean_share in [0, 1), got {self.clean_share}. At 1 it is standard training.")
+        super().__post_init__()
+        if self.clean_share >= 1:
+            raise InputError(f"expected clean_share below 1, got {self.clean_share}. At 1 it is standard training.")
 
     @abstractmethod
     def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots:

@@ -1,18 +1,18 @@
 """ASCC: adversarial training in the sparse convex hull of the candidates' embeddings (Dong et al. 2021)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch.nn import functional
 
-from hammingbox.defences.base import Batch, Defence, Step, needs_learned_embedding
-from hammingbox.errors import InputError
+from hammingbox.defences.base import Batch, Defence, Step, divergence, needs_learned_embedding
 from hammingbox.models.frozen import frozen_eval
 from hammingbox.models.soft import SoftRows
 from hammingbox.models.victim import Victim
 from hammingbox.seeding import RowRandom
 from hammingbox.space import Candidates, ThreatModel
-from hammingbox.types import Logits, OptionFloat
+from hammingbox.types import OptionFloat
 
 
 @dataclass(eq=False, kw_only=True)
@@ -32,26 +32,20 @@ class ASCC(Defence):
         learning_rate: of the ascent.
     """
 
+    may_be_zero: ClassVar[tuple[str, ...]] = ("weight", "sparsity")
+
     weight: float = 4.0
     sparsity: float = 10.0
     steps: int = 5
     learning_rate: float = 1.0
 
-    def __post_init__(self) -> None:
-        """Checks the numbers.
-
-        Raises:
-            InputError: a negative weight, or no step.
-        """
-        if self.weight < 0 or self.sparsity < 0 or self.steps < 1:
-            raise InputError(
-                f"expected weight and sparsity of at least 0 and steps of at least 1, got {self.weight}, "
-                f"{self.sparsity} and {self.steps}."
-            )
+    def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:
+        """Looks whether there are vectors to move."""
+        super().begin(victim, rows, threat)
+        needs_learned_embedding(victim, self, threat)
 
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """Clean cross entropy and the divergence at the worst mixture."""
-        needs_learned_embedding(victim, self, batch.x[:1])
         if self.weight == 0 or threat.budget == 0:
             return Step(functional.cross_entropy(victim(batch.x), batch.y))
         candidates = threat.space.candidates(batch.x)
@@ -61,7 +55,7 @@ class ASCC(Defence):
         mixed = SoftRows(victim, candidates).mix(weights[:, None])[:, 0]
         together = torch.cat([victim.embed(batch.x), mixed])
         clean, adversarial = victim.head(together, batch.x.repeat(2, 1)).chunk(2)
-        loss = functional.cross_entropy(clean, batch.y) + self.weight * _divergence(clean, adversarial).mean()
+        loss = functional.cross_entropy(clean, batch.y) + self.weight * divergence(clean, adversarial).mean()
         right = (adversarial.detach().argmax(1) == batch.y).float().mean().item()
         return Step(loss, {"adversarial_accuracy": right})
 
@@ -83,7 +77,7 @@ class ASCC(Defence):
                 terms = -weights * weights.clamp_min(torch.finfo(weights.dtype).tiny).log()
                 entropy = layout.reduce(terms, lambda rectangle: rectangle.sum(-1))
                 sparse = (entropy * free).sum(1) / free.sum(1).clamp_min(1.0)
-                (_divergence(clean, answer) - self.sparsity * sparse).sum().backward()
+                (divergence(clean, answer) - self.sparsity * sparse).sum().backward()
             ascent.step()
         return simplex(candidates, logits.detach())
 
@@ -92,8 +86,3 @@ def simplex(candidates: Candidates, logits: OptionFloat) -> OptionFloat:
     """Softmax over the valid slots of each feature; exactly 0 on the others."""
     masked = logits.masked_fill(~candidates.valid, -torch.inf)
     return candidates.layout.map(masked, lambda rectangle: rectangle.softmax(-1))
-
-
-def _divergence(clean: Logits, answer: Logits) -> torch.Tensor:
-    """KL(clean || answer) of each row."""
-    return functional.kl_div(answer.log_softmax(1), clean.log_softmax(1), reduction="none", log_target=True).sum(1)

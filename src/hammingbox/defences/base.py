@@ -7,11 +7,13 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
+from torch.nn import functional
 
 from hammingbox.errors import VictimError
 from hammingbox.models.victim import Victim
+from hammingbox.settings import check_settings
 from hammingbox.space import ThreatModel
-from hammingbox.types import Ids, Labels
+from hammingbox.types import Ids, Labels, Logits, RowFloat
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +68,14 @@ class Defence(nn.Module, ABC):
         nn.Module.__init__(self)
         return self
 
+    def __post_init__(self) -> None:
+        """Checks the settings.
+
+        Raises:
+            InputError: one of another kind, of no choice, or a number below its least value.
+        """
+        check_settings(self)
+
     def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:  # noqa: ARG002
         """Called once before the first step.
 
@@ -88,14 +98,20 @@ class Defence(nn.Module, ABC):
         """The loss of a batch."""
 
 
-def needs_learned_embedding(victim: Victim, defence: Defence, batch: Ids) -> None:
+def divergence(clean: Logits, answer: Logits) -> RowFloat:
+    """KL(clean || answer) of each row."""
+    return functional.kl_div(answer.log_softmax(1), clean.log_softmax(1), reduction="none", log_target=True).sum(1)
+
+
+def needs_learned_embedding(victim: Victim, defence: Defence, threat: ThreatModel) -> None:
     """Refuses a victim whose categories have no learned vectors.
 
     Raises:
         VictimError: it looks its categories up in a fixed table, or not at all.
     """
-    with torch.enable_grad():
-        if not victim.embed(batch).requires_grad:
+    row = torch.zeros(1, len(threat.space.schema.features), dtype=torch.int64, device=next(victim.parameters()).device)
+    with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+        if not victim.embed(row).requires_grad:
             raise VictimError(
                 f"expected a victim with a learned embedding for {type(defence).__name__}, which moves embedded rows, "
                 f"got {type(victim).__name__} with fixed vectors. Use padvt, swap or hotflip, which change categories."

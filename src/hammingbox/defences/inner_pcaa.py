@@ -1,7 +1,7 @@
 """The inner maximisation of Algorithm 2: a short PCAA for every row of a batch, its penalty and its memory."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -45,6 +45,8 @@ class InnerPCAA(Defence):
         warm: changes of each row that are remembered for the next epoch; 0 starts every time from the clean row.
     """
 
+    may_be_zero: ClassVar[tuple[str, ...]] = ("penalty", "penalty_step", "warm")
+
     zeta: float = 1.5
     zeta_unit: Literal["budget", "feature"] = "budget"
     steps: int = 5
@@ -65,17 +67,18 @@ class InnerPCAA(Defence):
         Raises:
             InputError: there is nothing to train on.
         """
-        if self.draws < self.n_adv or self.n_adv < 1 or self.steps < 1 or self.samples < 1:
+        super().__post_init__()
+        if self.draws < self.n_adv:
             raise InputError(
-                "expected steps, samples and n_adv of at least 1 and at least as many draws as n_adv, "
-                f"got steps={self.steps}, samples={self.samples}, n_adv={self.n_adv}, draws={self.draws}."
+                f"expected at least as many draws as n_adv, got draws={self.draws} and n_adv={self.n_adv}."
             )
         self.register_buffer("adapted_penalty", torch.tensor(float(self.penalty)))
         self.memory: WarmStart | None = None
 
     def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:
-        """Makes the memory of the last distributions."""
+        """Sets lambda to its start and makes the memory of the last distributions."""
         super().begin(victim, rows, threat)
+        self.get_buffer("adapted_penalty").fill_(self.penalty)
         self.memory = WarmStart(rows, self.warm) if self.warm else None
 
     @property

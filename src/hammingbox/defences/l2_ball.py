@@ -1,12 +1,12 @@
 """Adversarial training in an l2 ball around the embedded row (Miyato et al. 2017)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch.nn import functional
 
 from hammingbox.defences.base import Batch, Defence, Step, needs_learned_embedding
-from hammingbox.errors import InputError
 from hammingbox.models.frozen import frozen_eval
 from hammingbox.models.victim import Victim
 from hammingbox.space import ThreatModel
@@ -27,21 +27,18 @@ class L2Ball(Defence):
         steps: of the ascent; each covers 2 / steps of the radius.
     """
 
+    may_be_zero: ClassVar[tuple[str, ...]] = ("radius",)
+
     radius: float = 0.5
     steps: int = 3
 
-    def __post_init__(self) -> None:
-        """Checks the numbers.
-
-        Raises:
-            InputError: no ball, or no step.
-        """
-        if self.radius < 0 or self.steps < 1:
-            raise InputError(f"expected radius >= 0 and steps >= 1, got {self.radius} and {self.steps}.")
+    def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:
+        """Looks whether there are vectors to move."""
+        super().begin(victim, rows, threat)
+        needs_learned_embedding(victim, self, threat)
 
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """Cross entropy at the worst point found in the ball."""
-        needs_learned_embedding(victim, self, batch.x[:1])
         if threat.budget == 0 or self.radius == 0:
             return Step(functional.cross_entropy(victim(batch.x), batch.y))
         free = threat.space.candidates(batch.x).counts > 1

@@ -16,11 +16,6 @@ class PAdvT(InnerPCAA, AdversarialRows):
     Cost a row attacked: that of :class:`InnerPCAA`, and `n_adv` forward and backward passes for the step.
     """
 
-    def __post_init__(self) -> None:
-        """Both halves check their own settings."""
-        InnerPCAA.__post_init__(self)
-        AdversarialRows.__post_init__(self)
-
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """Lines 3 to 9 for one batch."""
         step = super().forward(victim, batch, threat)

@@ -1,6 +1,7 @@
 """Swap training: training on rows of a short swap search, beyond the paper."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hammingbox.attacks.swap import Swap
 from hammingbox.defences.adversarial_rows import AdversarialRows
@@ -21,6 +22,8 @@ class SwapTraining(AdversarialRows):
         extra: moves beyond one for each change of the budget.
         tries: moves tried for real at each step.
     """
+
+    may_be_zero: ClassVar[tuple[str, ...]] = ("extra",)
 
     extra: int = 0
     tries: int = 4

@@ -1,13 +1,13 @@
 """TRADES on the adversarial distribution (Zhang et al. 2019; appendix A.3 of the paper)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch.nn import functional
 
-from hammingbox.defences.base import Batch, Step
+from hammingbox.defences.base import Batch, Step, divergence
 from hammingbox.defences.inner_pcaa import InnerPCAA
-from hammingbox.errors import InputError
 from hammingbox.models.frozen import frozen_eval
 from hammingbox.models.victim import Victim
 from hammingbox.problem import Problem, Untargeted, all_points
@@ -29,17 +29,9 @@ class Trades(InnerPCAA):
         weight: the paper's 1/lambda.
     """
 
+    may_be_zero: ClassVar[tuple[str, ...]] = ("weight",)
+
     weight: float = 5.0
-
-    def __post_init__(self) -> None:
-        """Checks the weight.
-
-        Raises:
-            InputError: it is negative.
-        """
-        super().__post_init__()
-        if self.weight < 0:
-            raise InputError(f"expected a weight of at least 0, got {self.weight}.")
 
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """The TRADES loss of a batch."""
@@ -56,9 +48,6 @@ class Trades(InnerPCAA):
         # One pass for both, so that batch statistics are those of clean and adversarial rows together.
         logits = victim(torch.cat([batch.x, moved]))
         clean, adversarial = logits[: len(batch)], logits[len(batch) :]
-        divergence = functional.kl_div(
-            adversarial.log_softmax(1), clean.log_softmax(1)[owner], reduction="none", log_target=True
-        ).sum(1)
-        loss = functional.cross_entropy(clean, batch.y) + self.weight * divergence.mean()
+        loss = functional.cross_entropy(clean, batch.y) + self.weight * divergence(clean[owner], adversarial).mean()
         right = (adversarial.detach().argmax(1) == batch.y[owner]).float().mean().item()
         return Step(loss, {"adversarial_accuracy": right, "penalty": self.get_buffer("adapted_penalty").item()})

@@ -27,7 +27,6 @@ class Comparison:
 
     data: str
     victim: str
-    accuracy: float
     cells: list[Cell] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     _broken: dict[tuple[str, int], Bool[Tensor, "rows"]] = field(default_factory=dict, repr=False)
@@ -41,6 +40,12 @@ class Comparison:
     def budgets(self) -> list[int]:
         """Budgets in rising order."""
         return sorted({cell.budget for cell in self.cells})
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share of rows that were right before; unknown where every attack refused."""
+        ran = next((cell.summary for cell in self.cells if cell.summary is not None), None)
+        return None if ran is None else ran["correct"] / ran["rows"]
 
     def cell(self, attack: str, budget: int) -> Cell | None:
         """The cell of an attack at a budget, if it is there."""
