@@ -97,10 +97,14 @@ class Reader:
             raise FileError(f"expected the document {digest[:12]} in {self.path}, got none. The store is damaged.")
         return json.loads(found[0])
 
-    def done(self, run: int) -> set[int]:
-        """Numbers of the rows that are recorded."""
+    def recorded(self, run: int, numbers: Sequence[int]) -> dict[int, bool]:
+        """Which of these rows are recorded, and whether they fell."""
         with self._database.read() as connection:
-            return {number for (number,) in connection.execute("SELECT number FROM rows WHERE run = ?", (run,))}
+            found = connection.execute(
+                "SELECT number, success FROM rows WHERE run = ? AND number IN (SELECT value FROM json_each(?))",
+                (run, json.dumps(list(numbers))),
+            )
+            return {number: bool(success) for number, success in found}
 
     def rows(self, run: int) -> Rows:
         """The records of a run, in the order of their numbers.

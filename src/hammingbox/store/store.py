@@ -121,7 +121,12 @@ def _put_document(connection: sqlite3.Connection, digest: str, value: Callable[[
 
 
 def space_digest(space: Space) -> str:
-    """Identifies S(x): equal digests allow equal changes."""
+    """Identifies S(x): equal digests allow equal changes.
+
+    Raises:
+        InputError: nothing tells this space from others.
+    """
+    space.check_identity()
     return sha256(json.dumps(space.to_json(), ensure_ascii=False, sort_keys=True).encode())
 
 
