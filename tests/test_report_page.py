@@ -15,7 +15,8 @@ import torch
 from hammingbox.data.schema import Feature, Schema
 from hammingbox.diagnose import Finding
 from hammingbox.errors import FileError
-from hammingbox.evaluate import Rows
+from hammingbox.evaluate import Rate, Rows
+from hammingbox.report.breakdown import by_class
 from hammingbox.report.commands import commands
 from hammingbox.report.doubts import doubts
 from hammingbox.report.folder import read_contents, write_report
@@ -75,6 +76,23 @@ def test_the_worst_case_joins_attacks_and_smaller_budgets(folder: Path) -> None:
         assert (worst.success.hits, worst.success.rows) == (int(fell.sum()), int(runs[0].correct.sum()))
         assert (worst.robust_error.hits, worst.robust_error.rows) == (int((fell | wrong).sum()), 30)
         assert worst.clean_error.hits == 3
+
+
+def test_a_budget_counts_only_rows_that_were_attacked_with_it(tmp_path: Path) -> None:
+    fill(tmp_path, TABLE, attacks=("ga",), budgets=(1, 3), rows=30, victims=("one", "two"))
+    fill(tmp_path, TABLE, attacks=("random",), budgets=(2,), rows=12, victims=("one",))
+    (study,) = read_contents(tmp_path).studies
+    few = {worst.budget: worst for worst in worst_case(study, "one (mlp)")}[2]
+    assert (few.success.rows, few.robust_error.rows, few.clean_error) == (9, 12, Rate(3, 12))
+    first, both = (rows for name, budget, rows in stored(tmp_path)[:1] + stored(tmp_path)[-1:])
+    assert few.success.hits == int((first.success[:12] | both.success).sum())
+    lines = by_class(study, "one (mlp)")
+    assert sum(line.by_budget[2].rows for line in lines) == 9
+    assert sum(line.correct for line in lines) == 27
+    assert {budget for line in by_class(study, "two (mlp)") for budget in line.by_budget} == {1, 3}
+    second = write_report(tmp_path).read_text().split("<caption>two (mlp)</caption>")[-1]
+    assert "fall, budget 3" in second
+    assert "fall, budget 2" not in second
 
 
 @pytest.mark.parametrize("schema", [LETTERS, TABLE], ids=["letters", "table"])
@@ -209,6 +227,13 @@ def test_commands_name_what_the_attacker_may_do() -> None:
     assert "--full-space" in command("splice", {"kind": "full"})
     assert "--full-space" not in command("ips", {"kind": "full"})
     assert "--schema schema.toml" in command("mine.csv", {"kind": "full"})
+    mine = {"kind": "masked", "immutable": ["sex", "age"], "forbidden": {"job": ["none", "a b"]}, "kept": {}}
+    limits = "--immutable sex --immutable age --forbid job=none --forbid 'job=a b'"
+    assert f"--schema schema.toml --full-space {limits}" in command("mine.csv", mine), "as recorded, in their order"
+    own = {"kind": "masked", "immutable": [], "forbidden": {"*": ["N"], "base 3": ["A"]}, "kept": {}}
+    assert "--seed 1 --forbid 'base 3=A' --rows" in command("splice", own)
+    freed = own | {"forbidden": {"base 3": ["A"]}}
+    assert "--seed 1 --full-space --forbid 'base 3=A' --rows" in command("splice", freed)
 
 
 def test_lists_of_different_lengths() -> None:

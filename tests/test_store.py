@@ -123,6 +123,7 @@ def test_a_target_is_kept(case, tmp_path: Path) -> None:
     with Store.open(tmp_path, create=True) as store:
         found = evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), target=1)
         same(found.rows, plain.rows)
+        assert store.rows(1).success_rate.rows == int((found.rows.correct & (data.labels != 1)).sum()) < 26
         assert store.runs()[0].key.target == 1
 
 

@@ -11,7 +11,7 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError
-from hammingbox.evaluate import Rows
+from hammingbox.evaluate import Rows, attackable
 from hammingbox.store.blobs import blobs_to_ids, blobs_to_logits
 from hammingbox.store.database import Database
 from hammingbox.store.records import Run, RunKey, Session
@@ -112,7 +112,8 @@ class Reader:
         Raises:
             FileError: a record does not fit the run's schema.
         """
-        schema = self.schema(self.run(run))
+        facts = self.run(run)
+        schema, target = self.schema(facts), facts.key.target
         with self._database.read() as connection:
             found = connection.execute(
                 f"SELECT {', '.join((*NUMBERS, *BLOBS))} FROM rows WHERE run = ? ORDER BY number", (run,)
@@ -121,15 +122,17 @@ class Reader:
             [list(column) for column in zip(*found, strict=True)] if found else [[]] * len((*NUMBERS, *BLOBS))
         )
         values = dict(zip((*NUMBERS, *BLOBS), columns, strict=True))
+        labels, correct = _whole(values["label"]), _whole(values["correct"]).bool()
         try:
             return Rows(
                 numbers=_whole(values["number"]),
-                labels=_whole(values["label"]),
+                labels=labels,
                 clean=blobs_to_ids(values["clean"], len(schema.features)),
                 adversarial=blobs_to_ids(values["adversarial"], len(schema.features)),
                 clean_logits=blobs_to_logits(values["clean_logits"], len(schema.classes)),
                 logits=blobs_to_logits(values["logits"], len(schema.classes)),
-                correct=_whole(values["correct"]).bool(),
+                correct=correct,
+                attacked=attackable(correct, labels, None if target is None else torch.full_like(labels, target)),
                 success=_whole(values["success"]).bool(),
                 distance=_whole(values["distance"]),
                 margin=torch.tensor(values["margin"], dtype=torch.float32),
