@@ -58,8 +58,9 @@ def show_run(
     with Store.open(folder) as store:
         facts = store.run(run)
         record, sessions = run_record(store, facts), store.sessions(run)
-        broken = [row for row in row_records(store, facts) if row["success"]][:examples]
-        names = [feature.name for feature in store.schema(facts).features]
+        rows, schema = store.rows(run), store.schema(facts)
+    broken = list(row_records(facts, schema, rows.take(rows.success.nonzero()[:examples, 0])))
+    names = [feature.name for feature in schema.features]
     if json:
         print_json(record | {"sessions": [session.__dict__ for session in sessions], "examples": broken})
         return
