@@ -166,6 +166,22 @@ def test_an_unfinished_an_empty_and_a_missing_store(tmp_path: Path) -> None:
     assert "1 of 2 runs have fewer than the 30 rows" in page
 
 
+def test_the_page_of_a_live_run_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path, TABLE, attacks=("ga",), budgets=(1,), rows=12)
+    runs = Store.runs
+
+    def meanwhile(store: Store) -> list[Run]:
+        found = runs(store)
+        monkeypatch.setattr(Store, "runs", runs)
+        fill(tmp_path, TABLE, attacks=("ga",), budgets=(1,), rows=30)
+        return found
+
+    monkeypatch.setattr(Store, "runs", meanwhile)
+    (study,) = read_contents(tmp_path).studies
+    assert len(study.runs[0]) == study.runs[0].facts.planned == 12
+    assert len(read_contents(tmp_path).studies[0].runs[0]) == 30
+
+
 def test_refusals_seeds_and_variants_are_told_apart(tmp_path: Path) -> None:
     wide = toy_schema((9,) * 9)
     fill(tmp_path, wide, attacks=("exhaustive", "random"), budgets=(6,), seeds=(0, 1), rows=9, wrong=0)

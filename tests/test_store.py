@@ -241,6 +241,45 @@ def test_a_full_disk_keeps_whole_batches_and_the_run_goes_on(case, schema, tmp_p
         same(evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), batch_size=1).rows, plain.rows)
 
 
+def test_a_reader_needs_no_permission_to_write(case, tmp_path: Path) -> None:
+    path = filled(case, tmp_path)
+    before = sorted(file.name for file in tmp_path.iterdir())
+    with Store.open(path, readonly=True) as store:
+        assert store.runs()[0].rows == 30
+        with pytest.raises(FileError, match="readonly"):
+            store.refuse(1, "a reader")
+    assert sorted(file.name for file in tmp_path.iterdir()) == before, "nothing is left behind"
+    beside = tmp_path / f"{FILE}-shm"
+    beside.symlink_to(tmp_path / "no" / "place")  # as on a read-only disk, SQLite cannot make its file here
+    with pytest.raises(FileError):
+        Store.open(path)
+    with Store.open(path, readonly=True) as store:
+        assert len(store.rows(1)) == 30
+    beside.unlink()
+    with Store.open(path) as writer:
+        writer.refuse(1, "late")  # now a log lies beside the store: without it a reader would miss this
+        other = tmp_path / "copy"
+        other.mkdir()
+        for name in (FILE, f"{FILE}-wal"):
+            (other / name).write_bytes((tmp_path / name).read_bytes())
+        (other / f"{FILE}-shm").symlink_to(tmp_path / "no" / "place")
+        with pytest.raises(FileError, match=r"together with results\.sqlite-wal.* Copy the folder"):
+            Store.open(other, readonly=True)
+        with Store.open(path, readonly=True) as store:
+            assert store.runs()[0].refused == "late"
+
+
+def test_what_is_read_in_a_snapshot_is_of_one_moment(case, tmp_path: Path) -> None:
+    checkpoint, data, threat = case
+    with Store.open(tmp_path, create=True) as writer:
+        evaluate_into(writer, checkpoint, data.take(slice(0, 10)), threat, ATTACKS["ga"]())
+        with Store.open(tmp_path, readonly=True) as reader, reader.snapshot():
+            (run,) = reader.runs()
+            evaluate_into(writer, checkpoint, data, threat, ATTACKS["ga"]())
+            assert len(reader.rows(run.id)) == run.rows == 10
+        assert writer.runs()[0].rows == 30
+
+
 def test_a_store_locked_for_too_long_is_named(case, tmp_path: Path) -> None:
     filled(case, tmp_path)
     with Store.open(tmp_path) as one, Store.open(tmp_path, wait=0.05) as two, one._database.write():

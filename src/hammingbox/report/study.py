@@ -100,8 +100,8 @@ class Study:
         if rows is None:
             nothing, none = np.empty(0, np.int64), np.empty(0, np.bool_)
             empty = Ragged(nothing, nothing, nothing)
-            numbers = [nothing] * 5
-            self.runs.append(Run(facts, nothing, none, none, none, *numbers, empty, empty))
+            refused = Run(facts, nothing, none, none, none, nothing, nothing, nothing, nothing, nothing, empty, empty)
+            self.runs.append(refused)
             return
         clean, written, labels = rows.clean.numpy(), rows.adversarial.numpy(), rows.labels.numpy()
         place = self._place(rows.numbers.tolist(), labels.tolist(), clean)

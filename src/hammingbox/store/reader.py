@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
@@ -45,6 +46,10 @@ class Reader:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Inside it, runs and rows are of one moment, whatever is recorded meanwhile."""
+        return self._database.snapshot()
 
     def runs(self) -> list[Run]:
         """Every run, oldest first."""
