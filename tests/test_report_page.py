@@ -5,6 +5,8 @@ import gzip
 import hashlib
 import json
 import re
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,14 @@ import numpy as np
 import pytest
 import torch
 
-from hammingbox.data.schema import Feature, Schema
+from hammingbox.data.registry import DATASETS
+from hammingbox.data.schema import Dataset, Feature, Schema, Splits
 from hammingbox.diagnose import Finding
 from hammingbox.errors import FileError
 from hammingbox.evaluate import Rate, Rows
+from hammingbox.opened import Opened
 from hammingbox.report.breakdown import by_class
-from hammingbox.report.commands import commands
+from hammingbox.report.commands import commands, space_options
 from hammingbox.report.doubts import doubts
 from hammingbox.report.folder import read_contents, write_report
 from hammingbox.report.labels import arguments
@@ -27,6 +31,7 @@ from hammingbox.report.ragged import Ragged, changes, likeliest
 from hammingbox.report.study import row_form
 from hammingbox.report.summary import worst_case
 from hammingbox.store import Run, RunKey, Store
+from hammingbox.store.store import space_digest
 from report_toys import HOSTILE, LETTERS, NASTY, TABLE, fill
 from toys import toy_schema
 
@@ -250,6 +255,19 @@ def test_commands_name_what_the_attacker_may_do() -> None:
     assert "--seed 1 --forbid 'base 3=A' --rows" in command("splice", own)
     freed = own | {"forbidden": {"base 3": ["A"]}}
     assert "--seed 1 --full-space --forbid 'base 3=A' --rows" in command("splice", freed)
+
+
+def test_the_command_of_an_own_file_gives_its_space_again() -> None:
+    rows = Dataset(TABLE, torch.zeros(1, 5, dtype=torch.int64), torch.zeros(1, dtype=torch.int64))
+    source = replace(DATASETS["splice"], immutable=("f3", "f0"), forbidden={"f2": ["c4", "c1"]})
+    opened = Opened("mine.csv", source, Splits(rows, rows, rows))
+    space = opened.space(immutable=["f1"], forbid=["f4=c3", "f2=c0"])
+    key = RunKey("mine.csv", "test", "schema", space_digest(space), "weights", "standard", "GA()", 2, 0)
+    run = Run(1, key, "ga", "", "mlp", "today", None, 9, 1.0)
+    words = space_options(run, {key.space_sha256: space.to_json()})
+    given = {name: [b for a, b in pairwise(words) if a == name] for name in ("--immutable", "--forbid")}
+    again = opened.space(immutable=given["--immutable"], forbid=given["--forbid"], full="--full-space" in words)
+    assert space_digest(again) == key.space_sha256
 
 
 def test_lists_of_different_lengths() -> None:
