@@ -56,6 +56,7 @@ def synthetic_rows(schema: Schema, rows: int, budget: int, seed: int) -> Rows:
         clean_logits=clean_logits,
         logits=torch.where(correct[:, None], logits, clean_logits),
         correct=correct,
+        attacked=correct,
         success=success,
         distance=(clean != written).sum(1),
         margin=torch.zeros(rows),

@@ -59,6 +59,10 @@ def test_targets_equal_to_the_label_are_left_alone(schema, victim: ToyVictim) ->
         victim, Dataset(schema, x, y), ThreatModel(FullSpace(schema), 3), ATTACKS["ga"](), targets=targets
     )
     assert not result.rows.success[y == 0].any()
+    attacked = int((y != 0).sum())
+    assert 0 < attacked < 30
+    assert result.success_rate == Rate(int(result.rows.success.sum()), attacked), "over rows that were attacked"
+    assert result.summary()["attacked"] == attacked
     assert bool((victim.eval()(result.rows.adversarial).argmax(1) == 0)[result.rows.success].all())
     assert bool(result.rows.success.any())
 

@@ -12,6 +12,7 @@ from hammingbox.report.folder import write_report
 from hammingbox.store import Store
 from hammingbox.text.tokens import join_words
 from report_toys import HOSTILE, LETTERS, TABLE, TEXT, fill
+from toys import toy_schema
 
 pytestmark = needs_browser
 
@@ -127,15 +128,48 @@ def test_a_row_shows_its_changes_and_its_probabilities(page: Page, folder: Path)
             assert abs(float(text.removeprefix("< ").removesuffix(" %")) - 100 * value) <= 0.1001
 
 
+def test_a_class_that_is_not_listed_has_no_more_than_the_page_says(page: Page, tmp_path: Path) -> None:
+    schema = toy_schema((3, 2, 5, 3, 4), classes=8)
+    fill(tmp_path, schema, attacks=("random",), budgets=(3,))
+    write_report(tmp_path)
+    show(page, tmp_path)
+    ((*_, rows),) = stored(tmp_path)
+    place = {number: i for i, number in enumerate(rows.numbers.tolist())}
+    choose(page)
+    entries = page.run(
+        "[...document.querySelectorAll('.entry')].map((e) => [e.querySelector('strong').textContent,"
+        "[...e.querySelectorAll('.probabilities tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))])"
+    )
+    beyond = 0
+    for name, lines in entries:
+        i = place[int(name.removeprefix("#"))]
+        answers = [logits[i].double().softmax(0) for logits in (rows.clean_logits, rows.logits)]
+        for kind, *cells in lines:
+            for text, answer in zip(cells, answers, strict=True):
+                value = 100 * answer[schema.classes.index(kind.removesuffix(" (true)"))].item()
+                said = float(text.removeprefix("< ").removeprefix("\N{LESS-THAN OR EQUAL TO} ").removesuffix(" %"))
+                assert value <= said + 0.0501
+                beyond += text.startswith("\N{LESS-THAN OR EQUAL TO}") and value > 0.1
+                assert not text[0].isdigit() or abs(value - said) <= 0.0501
+    assert beyond, "the case this is about"
+
+
 def test_pages_turn_and_a_number_of_the_table_leads_to_its_rows(page: Page, folder: Path) -> None:
     show(page, folder)
     total = sum(choose(page))
     first = page.run("document.querySelector('.entry').textContent")
+    pages = -(-total // 20)
+    assert page.run("document.querySelector('.found').textContent").endswith(f"; page 1 of {pages}")
     page.run("document.querySelector('[data-go=next]').click()")
     assert page.run("document.querySelector('.entry').textContent") != first
+    page.run("document.querySelector('[data-go=last]').focus()")
     page.run("document.querySelector('[data-go=last]').click()")
     assert page.run("document.querySelectorAll('.entry').length") == (total % 20 or 20)
     assert page.run("document.querySelector('[data-go=next]').disabled")
+    assert page.run("document.activeElement.className") == "entries", "the button is switched off, focus is not lost"
+    assert page.run("document.querySelector('.found').textContent").endswith(f"; page {pages} of {pages}")
+    top = "document.querySelector('.found').getBoundingClientRect().top"
+    page.wait(f"{top} >= -1 && {top} < innerHeight / 2")
     page.run("document.querySelectorAll('.attacks a')[4].click()")
     page.wait("document.querySelector('form').elements.attack.value === '1'")
     name, budget, rows = stored(folder)[4]
@@ -267,18 +301,22 @@ def test_a_text_is_written_as_the_package_writes_it(page: Page, tmp_path: Path) 
         pieces = page.run(clean_text).split("\N{HORIZONTAL ELLIPSIS}")
         assert len(pieces) > 1, "what lies far from a change is left out at first"
         assert [piece for piece in pieces if piece.strip() not in whole] == [], whole
+        page.run("document.querySelector('.more').focus()")
         page.run("document.querySelector('.more').click()")
         assert page.run(clean_text) == whole
+        assert page.run("document.activeElement.className") == "written words", "where the button was"
 
 
 def test_print_opens_every_detail(page: Page, folder: Path, tmp_path: Path) -> None:
     page.open(folder / "report.html")
+    page.wait("document.querySelector('.entry') !== null")  # nobody has to go there first
     closed = "document.querySelectorAll('details:not([open]):not(.noprint)').length"
     assert page.run(closed) > 0
-    page.run("window.seen = -1")
-    page.run(f"addEventListener('beforeprint', () => {{ window.seen = {closed}; }})")
+    rows = "document.querySelectorAll('.entry').length"
+    page.run("window.seen = []")
+    page.run(f"addEventListener('beforeprint', () => {{ window.seen = [{closed}, {rows}]; }})")
     page.pdf(tmp_path / "page.pdf")
-    assert page.run("window.seen") == 0
+    assert page.run("window.seen") == [0, 20]
     assert page.run(closed) > 0, "closed again afterwards"
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
 

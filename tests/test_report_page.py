@@ -5,6 +5,8 @@ import gzip
 import hashlib
 import json
 import re
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,14 @@ import numpy as np
 import pytest
 import torch
 
-from hammingbox.data.schema import Feature, Schema
+from hammingbox.data.registry import DATASETS
+from hammingbox.data.schema import Dataset, Feature, Schema, Splits
 from hammingbox.diagnose import Finding
 from hammingbox.errors import FileError
-from hammingbox.evaluate import Rows
-from hammingbox.report.commands import commands
+from hammingbox.evaluate import Rate, Rows
+from hammingbox.opened import Opened
+from hammingbox.report.breakdown import by_class
+from hammingbox.report.commands import commands, space_options
 from hammingbox.report.doubts import doubts
 from hammingbox.report.folder import read_contents, write_report
 from hammingbox.report.labels import arguments
@@ -26,6 +31,7 @@ from hammingbox.report.ragged import Ragged, changes, likeliest
 from hammingbox.report.study import row_form
 from hammingbox.report.summary import worst_case
 from hammingbox.store import Run, RunKey, Store
+from hammingbox.store.store import space_digest
 from report_toys import HOSTILE, LETTERS, NASTY, TABLE, fill
 from toys import toy_schema
 
@@ -75,6 +81,23 @@ def test_the_worst_case_joins_attacks_and_smaller_budgets(folder: Path) -> None:
         assert (worst.success.hits, worst.success.rows) == (int(fell.sum()), int(runs[0].correct.sum()))
         assert (worst.robust_error.hits, worst.robust_error.rows) == (int((fell | wrong).sum()), 30)
         assert worst.clean_error.hits == 3
+
+
+def test_a_budget_counts_only_rows_that_were_attacked_with_it(tmp_path: Path) -> None:
+    fill(tmp_path, TABLE, attacks=("ga",), budgets=(1, 3), rows=30, victims=("one", "two"))
+    fill(tmp_path, TABLE, attacks=("random",), budgets=(2,), rows=12, victims=("one",))
+    (study,) = read_contents(tmp_path).studies
+    few = {worst.budget: worst for worst in worst_case(study, "one (mlp)")}[2]
+    assert (few.success.rows, few.robust_error.rows, few.clean_error) == (9, 12, Rate(3, 12))
+    first, both = (rows for name, budget, rows in stored(tmp_path)[:1] + stored(tmp_path)[-1:])
+    assert few.success.hits == int((first.success[:12] | both.success).sum())
+    lines = by_class(study, "one (mlp)")
+    assert sum(line.by_budget[2].rows for line in lines) == 9
+    assert sum(line.correct for line in lines) == 27
+    assert {budget for line in by_class(study, "two (mlp)") for budget in line.by_budget} == {1, 3}
+    second = write_report(tmp_path).read_text().split("<caption>two (mlp)</caption>")[-1]
+    assert "fall, budget 3" in second
+    assert "fall, budget 2" not in second
 
 
 @pytest.mark.parametrize("schema", [LETTERS, TABLE], ids=["letters", "table"])
@@ -148,6 +171,22 @@ def test_an_unfinished_an_empty_and_a_missing_store(tmp_path: Path) -> None:
     assert "1 of 2 runs have fewer than the 30 rows" in page
 
 
+def test_the_page_of_a_live_run_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path, TABLE, attacks=("ga",), budgets=(1,), rows=12)
+    runs = Store.runs
+
+    def meanwhile(store: Store) -> list[Run]:
+        found = runs(store)
+        monkeypatch.setattr(Store, "runs", runs)
+        fill(tmp_path, TABLE, attacks=("ga",), budgets=(1,), rows=30)
+        return found
+
+    monkeypatch.setattr(Store, "runs", meanwhile)
+    (study,) = read_contents(tmp_path).studies
+    assert len(study.runs[0]) == study.runs[0].facts.planned == 12
+    assert len(read_contents(tmp_path).studies[0].runs[0]) == 30
+
+
 def test_refusals_seeds_and_variants_are_told_apart(tmp_path: Path) -> None:
     wide = toy_schema((9,) * 9)
     fill(tmp_path, wide, attacks=("exhaustive", "random"), budgets=(6,), seeds=(0, 1), rows=9, wrong=0)
@@ -209,6 +248,26 @@ def test_commands_name_what_the_attacker_may_do() -> None:
     assert "--full-space" in command("splice", {"kind": "full"})
     assert "--full-space" not in command("ips", {"kind": "full"})
     assert "--schema schema.toml" in command("mine.csv", {"kind": "full"})
+    mine = {"kind": "masked", "immutable": ["sex", "age"], "forbidden": {"job": ["none", "a b"]}, "kept": {}}
+    limits = "--immutable sex --immutable age --forbid job=none --forbid 'job=a b'"
+    assert f"--schema schema.toml --full-space {limits}" in command("mine.csv", mine), "as recorded, in their order"
+    own = {"kind": "masked", "immutable": [], "forbidden": {"*": ["N"], "base 3": ["A"]}, "kept": {}}
+    assert "--seed 1 --forbid 'base 3=A' --rows" in command("splice", own)
+    freed = own | {"forbidden": {"base 3": ["A"]}}
+    assert "--seed 1 --full-space --forbid 'base 3=A' --rows" in command("splice", freed)
+
+
+def test_the_command_of_an_own_file_gives_its_space_again() -> None:
+    rows = Dataset(TABLE, torch.zeros(1, 5, dtype=torch.int64), torch.zeros(1, dtype=torch.int64))
+    source = replace(DATASETS["splice"], immutable=("f3", "f0"), forbidden={"f2": ["c4", "c1"]})
+    opened = Opened("mine.csv", source, Splits(rows, rows, rows))
+    space = opened.space(immutable=["f1"], forbid=["f4=c3", "f2=c0"])
+    key = RunKey("mine.csv", "test", "schema", space_digest(space), "weights", "standard", "GA()", 2, 0)
+    run = Run(1, key, "ga", "", "mlp", "today", None, 9, 1.0)
+    words = space_options(run, {key.space_sha256: space.to_json()})
+    given = {name: [b for a, b in pairwise(words) if a == name] for name in ("--immutable", "--forbid")}
+    again = opened.space(immutable=given["--immutable"], forbid=given["--forbid"], full="--full-space" in words)
+    assert space_digest(again) == key.space_sha256
 
 
 def test_lists_of_different_lengths() -> None:

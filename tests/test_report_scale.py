@@ -43,7 +43,6 @@ def test_filters_stay_smooth(folder: Path, tmp_path: Path) -> None:
     path = write_report(folder)
     with browser(tmp_path / "profile") as page:
         page.open(path)
-        assert page.run("document.querySelector('.found').textContent").startswith("The rows are read when"), "lazily"
         page.run("document.querySelector('.rows').scrollIntoView({behavior: 'instant'})")
         page.wait("document.querySelector('.found').textContent.includes('of 100,000 rows')")
         assert page.run("document.querySelectorAll('.entry').length") == 20

@@ -12,11 +12,14 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from hammingbox import ATTACKS, Checkpoint, Dataset, FullSpace, InputError, MaskedSpace, ThreatModel
 from hammingbox.cli import console
 from hammingbox.cli.app import app
 from hammingbox.diagnose import Finding
-from hammingbox.errors import InputError
-from hammingbox.space import ThreatModel
+from hammingbox.report.export import records, row_records, runs_table
+from hammingbox.report.paper_figures import success_figure
+from hammingbox.store import Store, evaluate_into
+from toys import ToyVictim, toy_rows, toy_schema
 
 
 def run(*arguments: object) -> str:
@@ -181,6 +184,56 @@ def test_export_in_every_format(folder: Path, tmp_path: Path) -> None:
     assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
     with pytest.raises(InputError, match="expected csv or parquet for rows"):
         run("results", "export", folder / "out", "--what", "rows", "--format", "latex")
+
+
+def test_unlike_runs_are_told_apart_and_not_averaged(tmp_path: Path) -> None:
+    schema = toy_schema((3, 2, 5, 3, 4))
+    victim = ToyVictim(schema.cardinalities)
+    ids, labels = toy_rows(schema, victim, 30)
+    data, masked = Dataset(schema, ids, labels, "toy"), MaskedSpace(schema, immutable=["f0", "f2"])
+    with Store.open(tmp_path, create=True) as store:
+        for space, split, options, attack in (
+            (FullSpace(schema), "test", {}, ATTACKS["random"]()),
+            (FullSpace(schema), "test", {"seed": 1}, ATTACKS["random"]()),
+            (FullSpace(schema), "test", {"target": 1}, ATTACKS["random"]()),
+            (FullSpace(schema), "test", {}, ATTACKS["random"](draws=2)),
+            (FullSpace(schema), "train", {}, ATTACKS["random"]()),
+            (masked, "test", {}, ATTACKS["random"]()),
+        ):
+            evaluate_into(
+                store, Checkpoint(victim, "mlp", {}, schema), data, ThreatModel(space, 2), attack,
+                name="random", victim="runs/toy", split=split, **options,
+            )  # fmt: skip
+        found = records(store, "runs")
+        (rows,) = (list(row_records(run, schema, store.rows(run.id))) for run in store.runs()[:1])
+    axes = success_figure(found).axes
+    points = {axis.get_title(): [line.get_ydata() for line in axis.get_lines()] for axis in axes}
+    panel = "toy, test rows, mlp, standard\nevery category of every feature"
+    assert list(points) == [
+        panel,
+        "toy, train rows, mlp, standard\nevery category of every feature",
+        "toy, test rows, mlp, standard\nnever change f0, f2",
+    ]
+    rates = [100 * record["success_rate"] for record in found]
+    assert [line[0] for line in points[panel]] == pytest.approx([sum(rates[:2]) / 2, rates[2], rates[3]])
+    table = runs_table(found, "Results")
+    assert table.columns[: table.text_columns] == (
+        "run",
+        "data",
+        "split",
+        "model",
+        "defence",
+        "allowed changes",
+        "attack",
+    )
+    attacks = [line[table.columns.index("attack")] for line in table.rows]
+    usual = "random (draws=300)"
+    assert attacks == [usual, usual, f"{usual} to class 1", "random (draws=2)", usual, usual]
+    assert len({line[1:7] for line in table.rows}) == 5, "all but the seeds"
+    plain = runs_table(found[:2], "Results")
+    assert plain.columns[: plain.text_columns] == ("run", "data", "model", "defence", "attack")
+    assert [row["row"] for row in rows] == list(range(30))
+    assert [row["success"] for row in rows] == [row["label"] != row["prediction"] for row in rows]
 
 
 def test_reproduce_plans_runs_and_goes_on(tmp_path: Path) -> None:

@@ -1,14 +1,20 @@
 """The run store: nothing lost, nothing done twice, clear words for what cannot go on."""
 
+import contextlib
+import errno
 import multiprocessing
 import sqlite3
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from hammingbox import (
     ATTACKS,
+    BlackBox,
     Checkpoint,
     Dataset,
     FileError,
@@ -21,6 +27,7 @@ from hammingbox import (
 from hammingbox.errors import TooExpensiveError
 from hammingbox.evaluate import Rows
 from hammingbox.store import FILE, Store, claims, evaluate_into
+from hammingbox.store.store import space_digest
 from toys import ToyVictim, toy_rows, toy_schema
 
 
@@ -66,18 +73,20 @@ def test_only_missing_rows_are_attacked(case, tmp_path: Path, monkeypatch: pytes
     plain = evaluate(checkpoint.victim, data, threat, ATTACKS["ga"](), batch_size=5)
     with Store.open(tmp_path, create=True) as store:
         evaluate_into(store, checkpoint, data.take(slice(0, 10)), threat, ATTACKS["ga"](), batch_size=5)
-        asked, seen = [], []
+        asked, seen, fell = [], [], []
         forward = ToyVictim.head
         monkeypatch.setattr(
             ToyVictim, "head", lambda self, embedded, ids: (asked.append(len(ids)), forward(self, embedded, ids))[1]
         )
         evaluate_into(store, checkpoint, data.take(slice(0, 10)), threat, ATTACKS["ga"](), batch_size=5)
-        assert not asked, "all ten rows were recorded"
+        assert asked == [8], "all ten rows were recorded: the victim was asked who it is, and nothing else"
         found = evaluate_into(
-            store, checkpoint, data, threat, ATTACKS["ga"](), batch_size=5, on_rows=lambda done, _: seen.append(done)
-        )
-        assert asked
+            store, checkpoint, data, threat, ATTACKS["ga"](), batch_size=5,
+            on_rows=lambda done, fallen: (seen.append(done), fell.append(fallen)),
+        )  # fmt: skip
+        assert len(asked) > 2
         assert sum(seen) == 30
+        assert fell == [int(part.success.sum()) for part in (plain.rows.take(r) for r in torch.arange(30).split(5))]
         same(found.rows, plain.rows)
         assert [session.rows for session in store.sessions(1)] == [10, 20]
         assert len(store.runs()) == 1
@@ -114,6 +123,7 @@ def test_a_target_is_kept(case, tmp_path: Path) -> None:
     with Store.open(tmp_path, create=True) as store:
         found = evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), target=1)
         same(found.rows, plain.rows)
+        assert store.rows(1).success_rate.rows == int((found.rows.correct & (data.labels != 1)).sum()) < 26
         assert store.runs()[0].key.target == 1
 
 
@@ -131,11 +141,15 @@ def test_rows_that_changed_under_their_numbers_are_refused(case, tmp_path: Path)
 
 def test_a_refusal_is_noted_and_taken_back(case, tmp_path: Path) -> None:
     checkpoint, data, threat = case
+    attack = ATTACKS["exhaustive"](max_passes=2)
     with Store.open(tmp_path, create=True) as store:
         with pytest.raises(TooExpensiveError):
-            evaluate_into(store, checkpoint, data, threat, ATTACKS["exhaustive"](max_passes=2))
+            evaluate_into(store, checkpoint, data, threat, attack)
         assert "raise max_passes" in (store.runs()[0].refused or "")
         assert store.runs()[0].rows == 0
+        evaluate_into(store, checkpoint, data.take(slice(0, 4)), threat, attack)  # wrong before: nothing to enumerate
+        assert store.runs()[0].refused is None
+        assert store.runs()[0].rows == 4
 
 
 @pytest.mark.parametrize("categories", [256, 257, 70_000])
@@ -227,6 +241,45 @@ def test_a_full_disk_keeps_whole_batches_and_the_run_goes_on(case, schema, tmp_p
         same(evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), batch_size=1).rows, plain.rows)
 
 
+def test_a_reader_needs_no_permission_to_write(case, tmp_path: Path) -> None:
+    path = filled(case, tmp_path)
+    before = sorted(file.name for file in tmp_path.iterdir())
+    with Store.open(path, readonly=True) as store:
+        assert store.runs()[0].rows == 30
+        with pytest.raises(FileError, match="readonly"):
+            store.refuse(1, "a reader")
+    assert sorted(file.name for file in tmp_path.iterdir()) == before, "nothing is left behind"
+    beside = tmp_path / f"{FILE}-shm"
+    beside.symlink_to(tmp_path / "no" / "place")  # as on a read-only disk, SQLite cannot make its file here
+    with pytest.raises(FileError):
+        Store.open(path)
+    with Store.open(path, readonly=True) as store:
+        assert len(store.rows(1)) == 30
+    beside.unlink()
+    with Store.open(path) as writer:
+        writer.refuse(1, "late")  # now a log lies beside the store: without it a reader would miss this
+        other = tmp_path / "copy"
+        other.mkdir()
+        for name in (FILE, f"{FILE}-wal"):
+            (other / name).write_bytes((tmp_path / name).read_bytes())
+        (other / f"{FILE}-shm").symlink_to(tmp_path / "no" / "place")
+        with pytest.raises(FileError, match=r"together with results\.sqlite-wal.* Copy the folder"):
+            Store.open(other, readonly=True)
+        with Store.open(path, readonly=True) as store:
+            assert store.runs()[0].refused == "late"
+
+
+def test_what_is_read_in_a_snapshot_is_of_one_moment(case, tmp_path: Path) -> None:
+    checkpoint, data, threat = case
+    with Store.open(tmp_path, create=True) as writer:
+        evaluate_into(writer, checkpoint, data.take(slice(0, 10)), threat, ATTACKS["ga"]())
+        with Store.open(tmp_path, readonly=True) as reader, reader.snapshot():
+            (run,) = reader.runs()
+            evaluate_into(writer, checkpoint, data, threat, ATTACKS["ga"]())
+            assert len(reader.rows(run.id)) == run.rows == 10
+        assert writer.runs()[0].rows == 30
+
+
 def test_a_store_locked_for_too_long_is_named(case, tmp_path: Path) -> None:
     filled(case, tmp_path)
     with Store.open(tmp_path) as one, Store.open(tmp_path, wait=0.05) as two, one._database.write():
@@ -293,3 +346,93 @@ def test_two_processes_share_a_run(tmp_path: Path) -> None:
             victim, Dataset(schema, x, y), ThreatModel(FullSpace(schema), 2), ATTACKS["pcaa"](), batch_size=2
         )
         same(store.rows(run.id), plain.rows)
+
+
+# What identifies a run ------------------------------------------------------------------------------------------
+
+
+def box(answer: tuple[float, float, float], name: str = "") -> BlackBox:
+    return BlackBox(lambda rows: np.tile(answer, (len(rows), 1)), name=name)
+
+
+def test_a_victim_without_weights_is_recorded_by_its_name(case, tmp_path: Path) -> None:
+    _, data, threat = case
+    attack = ATTACKS["random"]()
+    one, other = box((0.7, 0.2, 0.1), "one"), box((0.1, 0.2, 0.7), "other")
+    with Store.open(tmp_path, create=True) as store:
+        with pytest.raises(InputError, match="got a BlackBox with neither"):
+            evaluate_into(store, Checkpoint(box((1.0, 0.0, 0.0)), "box", {}, data.schema), data, threat, attack)
+        assert store.runs() == []
+        for victim in (one, other):
+            found = evaluate_into(store, Checkpoint(victim, "box", {}, data.schema), data, threat, attack)
+            same(found.rows.take(torch.arange(30)), store.rows(len(store.runs())))
+            assert torch.equal(found.rows.clean_logits, victim(data.ids).float())
+        assert len(store.runs()) == 2
+
+
+def test_a_victim_that_answers_otherwise_than_recorded_is_refused(case, tmp_path: Path) -> None:
+    _, data, threat = case
+    with Store.open(tmp_path, create=True) as store:
+        for answer, refused in (((0.7, 0.2, 0.1), False), ((0.7, 0.2001, 0.0999), False), ((0.6, 0.3, 0.1), True)):
+            checkpoint = Checkpoint(box(answer, "the box"), "box", {}, data.schema)
+            with (
+                pytest.raises(InputError, match="recorded for row 100, got another one")
+                if refused
+                else contextlib.nullcontext()
+            ):
+                evaluate_into(store, checkpoint, data, threat, ATTACKS["random"]())
+
+
+def limited(categories: int):
+    """A factory of rules: what they share is their name."""
+    return lambda ids: torch.arange(5).expand(*ids.shape, 5) < categories
+
+
+def anything(ids: torch.Tensor) -> torch.Tensor:
+    return torch.ones(*ids.shape, 5, dtype=torch.bool)
+
+
+def test_rules_are_recorded_by_names_of_their_own(case, tmp_path: Path) -> None:
+    checkpoint, data, _ = case
+    rules = {"two": limited(2), "three": limited(3), "part": partial(anything)}
+    with Store.open(tmp_path, create=True) as store:
+        for name, rule in rules.items():
+            nameless = ThreatModel(MaskedSpace(data.schema, rule=rule), 2)
+            with pytest.raises(InputError, match=r"Pass rule_name="):
+                evaluate_into(store, checkpoint, data, nameless, ATTACKS["ga"]())
+            space = MaskedSpace(data.schema, rule=rule, rule_name=name)
+            found = evaluate_into(store, checkpoint, data, ThreatModel(space, 2), ATTACKS["ga"]())
+            assert space.candidates(data.ids).contains(found.rows.adversarial).all()
+        assert [store.space(run)["rule"] for run in store.runs()] == ["two", "three", "part"]
+    named = space_digest(MaskedSpace(data.schema, rule=anything))
+    assert named == "cdf5c046bc698c9046d5e0b3f700e8558a4c63ef6da6697ea79699eb9d00fb1f", (
+        "the identity of a function of a module stays what it was"
+    )
+
+
+@pytest.mark.parametrize("target", [7, -1])
+def test_a_target_that_is_no_class_leaves_no_run(case, target: int, tmp_path: Path) -> None:
+    checkpoint, data, threat = case
+    with Store.open(tmp_path, create=True) as store:
+        with pytest.raises(InputError, match=rf"expected labels 0\.\.2 .*got {target}"):
+            evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), target=target)
+        assert store.runs() == []
+
+
+def test_a_file_system_without_locks_does_not_stop_a_run(case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint, data, threat = case
+    fcntl = pytest.importorskip("fcntl")
+
+    def none(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "lockf", none)
+    with Store.open(tmp_path, create=True) as store:
+        assert len(evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"]()).rows) == 30
+    monkeypatch.setattr(fcntl, "lockf", lambda *_: none_of(errno.EAGAIN))
+    with closing(claims.Claims(tmp_path / FILE)) as held, held.hold(1, [3]) as mine:
+        assert not mine
+
+
+def none_of(code: int) -> None:
+    raise OSError(code, "held by another process")

@@ -133,6 +133,14 @@ def test_time_adds_up_over_sittings(small: Splits, tmp_path: Path) -> None:
     assert history[2].elapsed > sum(epoch.seconds for epoch in history)
 
 
+def test_a_nameless_rule_has_no_state_to_go_on_from(small: Splits, tmp_path: Path) -> None:
+    space = MaskedSpace(small.schema, rule=lambda ids: torch.ones(*ids.shape, 5, dtype=torch.bool))
+    victim = build("cnn", small.schema, seed=0)
+    with pytest.raises(InputError, match="Pass rule_name="):
+        fit(victim, small, TrainConfig(epochs=1), threat=ThreatModel(space, 1), folder=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_damaged_state_is_refused(small: Splits, tmp_path: Path) -> None:
     config = TrainConfig(epochs=2)
     run_until(small, DEFENCES["standard"](), config, tmp_path, epochs=1)

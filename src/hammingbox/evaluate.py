@@ -46,7 +46,10 @@ class Rate:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What happened to each row. Rows the victim already got wrong were not attacked: distance and cost are 0."""
+    """What happened to each row.
+
+    Rows that the victim got wrong before, or that have their target already, are not attacked: distance and cost are 0.
+    """
 
     numbers: RowInt
     labels: Labels
@@ -55,6 +58,7 @@ class Rows:
     clean_logits: Logits
     logits: Logits
     correct: RowMask
+    attacked: RowMask
     success: RowMask
     distance: RowInt
     margin: RowFloat
@@ -82,8 +86,8 @@ class Rows:
 
     @property
     def success_rate(self) -> Rate:
-        """Rows that fell, over rows that were right before."""
-        return Rate(int(self.success.sum()), self.accuracy.hits)
+        """Rows that fell, over rows that were attacked: right before, and not of the target's class."""
+        return Rate(int(self.success.sum()), int(self.attacked.sum()))
 
     @property
     def robust_error(self) -> Rate:
@@ -96,6 +100,7 @@ class Rows:
         return {
             "rows": len(self),
             "correct": self.accuracy.hits,
+            "attacked": self.success_rate.rows,
             "success": self.success_rate.hits,
             "success_rate": self.success_rate.value,
             "success_interval": list(self.success_rate.interval),
@@ -127,7 +132,7 @@ class Evaluation:
 
     @property
     def success_rate(self) -> Rate:
-        """Rows that fell, over rows that were right before."""
+        """Rows that fell, over rows that were attacked: right before, and not of the target's class."""
         return self.rows.success_rate
 
     @property
@@ -223,7 +228,8 @@ def evaluate_batch(
     x, y = data.batch(slice(None))
     logits = _predict(victim, x)
     correct = Untargeted(y).margin(logits) <= 0
-    chosen = (correct if targets is None else correct & (targets != y)).nonzero()[:, 0]
+    attacked = attackable(correct, y, targets)
+    chosen = attacked.nonzero()[:, 0]
     zeros = torch.zeros_like(y)
     rows = Rows(
         numbers=data.numbers,
@@ -233,6 +239,7 @@ def evaluate_batch(
         clean_logits=logits,
         logits=logits.clone(),
         correct=correct,
+        attacked=attacked,
         success=torch.zeros_like(correct),
         distance=zeros.clone(),
         margin=(Untargeted(y) if targets is None else Targeted(targets)).margin(logits),
@@ -245,6 +252,11 @@ def evaluate_batch(
         found = attack(victim, x[chosen], y[chosen], threat, seed=seed, targets=goals, memory=memory)
         _put(rows, chosen, found)
     return rows
+
+
+def attackable(correct: RowMask, labels: Labels, targets: Labels | None) -> RowMask:
+    """Rows that are attacked: right before, and not of the class they are to reach."""
+    return correct.clone() if targets is None else correct & (targets != labels)
 
 
 def _put(rows: Rows, chosen: Shaped[Tensor, "some"], found: AttackResult) -> None:

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -116,6 +117,13 @@ class Space(ABC):
     def to_json(self) -> dict[str, Any]:
         """What a result file needs to build this space again."""
 
+    def check_identity(self) -> None:  # noqa: B027
+        """Checks that equal `to_json` means equal S(x), which whoever goes on with recorded work relies on.
+
+        Raises:
+            InputError: it does not.
+        """
+
 
 class FullSpace(Space):
     """Every feature may take every category of its column (the paper's S(x) for tables, DNA and event logs)."""
@@ -152,6 +160,7 @@ class MaskedSpace(FullSpace):
         forbidden: for a feature (or "*", every feature), categories that may not be written.
         kept: for a feature (or "*"), clean categories that may not be replaced, such as blanks.
         rule: decides from the row which categories may be written; combined with the other limits.
+        rule_name: what identifies the rule in a record; a function of a module has a name of its own.
     """
 
     def __init__(
@@ -162,14 +171,11 @@ class MaskedSpace(FullSpace):
         forbidden: Mapping[str, Sequence[str]] | None = None,
         kept: Mapping[str, Sequence[str]] | None = None,
         rule: Rule | None = None,
+        rule_name: str = "",
     ) -> None:
         super().__init__(schema)
-        self.immutable, self.forbidden, self.kept, self.rule = (
-            tuple(immutable),
-            dict(forbidden or {}),
-            dict(kept or {}),
-            rule,
-        )
+        self.immutable, self.forbidden, self.kept = tuple(immutable), dict(forbidden or {}), dict(kept or {})
+        self.rule, self.rule_name = rule, rule_name
         frozen = {schema.feature_index(name) for name in immutable}
         self._widths = tuple(1 if i in frozen else d for i, d in enumerate(schema.cardinalities))
         if all(width == 1 for width in self._widths):
@@ -231,8 +237,23 @@ class MaskedSpace(FullSpace):
             "kept": {name: list(words) for name, words in self.kept.items()},
         }
         if self.rule is not None:
-            value["rule"] = getattr(self.rule, "__qualname__", repr(self.rule))
+            value["rule"] = self.rule_name or getattr(self.rule, "__qualname__", repr(self.rule))
         return value
+
+    def check_identity(self) -> None:
+        """Checks that the rule has a name of its own: all lambdas share one, and so do the functions of a factory.
+
+        Raises:
+            InputError: the rule is neither a function of a module nor named.
+        """
+        if self.rule is None or self.rule_name:
+            return
+        name = getattr(self.rule, "__qualname__", repr(self.rule))
+        if not isinstance(self.rule, FunctionType) or "<" in name:
+            raise InputError(
+                f"expected a rule that its name identifies (a function of a module), got {name}. "
+                "Pass rule_name=..., and another one for every other rule."
+            )
 
 
 def space_from_json(value: Mapping[str, Any], schema: Schema) -> Space:

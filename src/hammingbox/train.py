@@ -139,10 +139,12 @@ def fit(
         on_step: called after each step.
 
     Raises:
-        InputError: there is nothing to train on, or no threat to defend against.
+        InputError: there is nothing to train on, no threat to defend against, or a folder for a nameless one.
         FileError: the state in the folder belongs to another training.
         VictimError: the loss is not finite, or the defence cannot train this victim.
     """
+    if folder is not None and threat is not None:
+        threat.space.check_identity()
     training = _Training(victim, splits, config, defence or Standard(), threat)
     if folder is not None and (state := read_state(folder, training.identity)) is not None:
         training.restore(state)

@@ -97,11 +97,12 @@ def attack(
         print_json(facts)
         return
     low, high = facts["success_interval"]
+    whom = "those" if goal is None else f"the {facts['attacked']} of those that are of another class"
     table = Table(show_header=False, box=None)
     table.add_row("rows", f"{facts['rows']}, {facts['correct']} right before")
     table.add_row(
         "success rate",
-        f"[bold]{100 * facts['success_rate']:.1f} %[/] of those ({100 * low:.1f} to {100 * high:.1f} %)",
+        f"[bold]{100 * facts['success_rate']:.1f} %[/] of {whom} ({100 * low:.1f} to {100 * high:.1f} %)",
     )
     table.add_row("robust error", f"{100 * facts['robust_error']:.1f} % of all rows")
     table.add_row("mean distance", f"{facts['mean_distance']:.2f} changes in a row that fell")

@@ -57,7 +57,7 @@ def _success(comparison: Comparison, attack: str, budget: int) -> str:
     cell = comparison.cell(attack, budget)
     if cell is None or cell.summary is None:
         return "-"
-    rate, seconds = cell.summary["success_rate"], cell.summary["seconds"] / max(cell.summary["correct"], 1)
+    rate, seconds = cell.summary["success_rate"], cell.summary["seconds"] / max(cell.summary["attacked"], 1)
     shown = f"{100 * rate:.1f}"
     return f"{f'[bold]{shown}[/]' if rate == comparison.best(budget) else shown} [dim]{seconds:5.3f}[/]"
 

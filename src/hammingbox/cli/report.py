@@ -33,7 +33,7 @@ def _ask(folder: Path) -> dict[str, Sequence[Finding]]:
     """What each victim shows on its recorded clean rows, at the largest budget it was attacked with."""
     found: dict[str, Sequence[Finding]] = {}
     gone: set[str] = set()
-    with Store.open(folder) as store:
+    with Store.open(folder, readonly=True) as store:
         for run in sorted(store.runs(), key=lambda run: -run.key.budget):
             if run.key.victim_sha256 in found or run.key.victim_sha256 in gone or not run.rows:
                 continue

@@ -24,7 +24,7 @@ Folder = Annotated[Path, typer.Argument(help="Results folder, or its results.sql
 @app.command("list")
 def list_runs(folder: Folder, json: Json = False) -> None:
     """One line a run: rates with their intervals, and cost."""
-    with Store.open(folder) as store:
+    with Store.open(folder, readonly=True) as store, store.snapshot():
         found = records(store, "runs")
     if json:
         print_json(found)
@@ -55,11 +55,12 @@ def show_run(
     json: Json = False,
 ) -> None:
     """One run: its settings, rates, sittings with their environment, and some broken rows."""
-    with Store.open(folder) as store:
+    with Store.open(folder, readonly=True) as store, store.snapshot():
         facts = store.run(run)
         record, sessions = run_record(store, facts), store.sessions(run)
-        broken = [row for row in row_records(store, facts) if row["success"]][:examples]
-        names = [feature.name for feature in store.schema(facts).features]
+        rows, schema = store.rows(run), store.schema(facts)
+    broken = list(row_records(facts, schema, rows.take(rows.success.nonzero()[:examples, 0])))
+    names = [feature.name for feature in schema.features]
     if json:
         print_json(record | {"sessions": [session.__dict__ for session in sessions], "examples": broken})
         return
@@ -96,7 +97,7 @@ def export(
     chosen: dict[str, What] = {name: name for name in get_args(What)}
     if what not in chosen:
         raise unknown_name("part of a store", what, chosen)
-    with Store.open(folder) as store:
+    with Store.open(folder, readonly=True) as store, store.snapshot():
         found = records(store, chosen[what])
     if not found:
         raise InputError(f"expected {what} to export in {folder}, got none. Run `hammingbox compare` first.")

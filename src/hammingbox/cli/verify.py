@@ -60,7 +60,7 @@ def verify_store(
     victims: dict[tuple[Path, str], Victim] = {}
     data = cache(_all_rows)
     parts = []
-    with Store.open(path) as store:
+    with Store.open(path, readonly=True) as store:
         runs = store.runs() if run is None else [store.run(run)]
         for each in (each for each in runs if each.rows):  # a refused run claims nothing
             where = victim or Path(each.victim or ".")

@@ -123,8 +123,10 @@ def foreign_tensors(path: Path) -> dict[str, torch.Tensor]:
 
 
 def weights_digest(victim: Victim) -> str:
-    """Hash of a victim's parameters and buffers, by name."""
+    """Hash of a victim's parameters and buffers, by name; of its own name when it has none, as a black box."""
     state = sorted(victim.state_dict().items())
+    if not state:
+        return sha256(victim.name.encode())
     return sha256(*(name.encode() + np.ascontiguousarray(tensor.cpu().numpy()).tobytes() for name, tensor in state))
 
 

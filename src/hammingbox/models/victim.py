@@ -27,6 +27,8 @@ class Victim(nn.Module, ABC):
     """A classifier of category ids. It returns logits, never probabilities."""
 
     has_gradient = True
+    name = ""
+    """What identifies a victim without parameters or buffers in a record; weights speak for themselves."""
 
     @abstractmethod
     def embed(self, ids: Ids) -> Embedded:
@@ -165,13 +167,17 @@ class BlackBox(Victim):
     Args:
         predict_proba: takes rows, returns (rows, classes) probabilities.
         schema: when given, `predict_proba` gets the categories themselves (an array of str), not their ids.
+        name: what tells this box from any other, such as a version or a file's hash; a store of results needs it.
     """
 
     has_gradient = False
 
-    def __init__(self, predict_proba: Callable[[np.ndarray[Any, Any]], Any], *, schema: Schema | None = None) -> None:
+    def __init__(
+        self, predict_proba: Callable[[np.ndarray[Any, Any]], Any], *, schema: Schema | None = None, name: str = ""
+    ) -> None:
         super().__init__()
         self.predict_proba = predict_proba
+        self.name = name
         self.schema = schema
         self._words = None if schema is None else [np.array(f.categories, dtype=object) for f in schema.features]
 

@@ -1,5 +1,6 @@
 """Where rows fall: which classes, and by changes of which features."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,7 @@ from jaxtyping import Int64
 
 from hammingbox.evaluate import Rate
 from hammingbox.report.study import Study
-from hammingbox.report.summary import seen_by
+from hammingbox.report.summary import seen_at, seen_by
 
 _INVISIBLE = {"": "(empty)", " ": "(space)", "\n": "(line break)"}
 """Categories that cannot be seen are named, here and in `written.js`."""
@@ -20,7 +21,8 @@ class ClassLine:
     name: str
     rows: int
     correct: int
-    by_budget: tuple[Rate, ...]
+    by_budget: Mapping[int, Rate]
+    """Only budgets that the victim was attacked with."""
     becomes: tuple[tuple[str, float], ...]
     """Other classes with their share of this class's fallen rows, over all runs."""
 
@@ -30,7 +32,7 @@ def by_class(study: Study, victim: str) -> list[ClassLine]:
     labels, classes = np.array(study.labels, dtype=np.int64), study.schema.classes
     runs = list(study.select(victim=victim))
     overall = seen_by(len(labels), runs)
-    seen = {b: seen_by(len(labels), (r for r in runs if r.facts.budget <= b)) for b in study.budgets}
+    seen = seen_at(study, victim)
     turned = np.zeros((len(classes), len(classes)), np.int64)
     for run in runs:
         np.add.at(turned, (labels[run.place[run.success]], run.predicted[run.success]), 1)
@@ -46,7 +48,7 @@ def by_class(study: Study, victim: str) -> list[ClassLine]:
                 name,
                 int((mine & overall.asked).sum()),
                 int((mine & overall.correct).sum()),
-                tuple(Rate(int((mine & s.fell).sum()), int((mine & s.correct).sum())) for s in seen.values()),
+                {b: Rate(int((mine & s.fell).sum()), int((mine & s.attacked).sum())) for b, s in seen.items()},
                 tuple((classes[k], float(turned[number, k]) / total) for k in order[:3] if turned[number, k]),
             )
         )

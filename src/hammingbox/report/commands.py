@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hammingbox.attacks import ATTACKS
-from hammingbox.data.registry import DATASETS
+from hammingbox.data.registry import DATASETS, Source
 from hammingbox.report.labels import arguments
 from hammingbox.store import Run
 from hammingbox.text.synonyms import WORDNET
@@ -15,7 +15,9 @@ from hammingbox.text.synonyms import WORDNET
 def commands(
     runs: Sequence[Run], spaces: Mapping[str, Mapping[str, Any]], classes: Sequence[str], folder: Path
 ) -> list[str]:
-    """One `compare` for each victim, seed and number of rows; `attack` where settings are not the defaults.
+    """One `compare` for each victim and seed; `attack` where settings are not the defaults.
+
+    All runs of a victim get as many rows as the longest of them has: a store does not say what was asked for.
 
     Args:
         runs: of one data set and split.
@@ -51,7 +53,10 @@ def commands(
 
 
 def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The options that give a run's S(x), beyond what its data set has by itself."""
+    """The options that give a run's S(x), beyond what its data set has by itself.
+
+    Where the data's own limits are not known here (an own file's schema.toml) or were switched off, all are named.
+    """
     space = spaces[run.key.space_sha256]
     own = DATASETS.get(run.key.data)
     options = []
@@ -60,19 +65,32 @@ def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str
     if space.get("kind") == "full":
         limited = own is not None and (own.forbidden or own.kept or own.immutable or own.synonyms)
         return [*options, "--full-space"] if limited or own is None else options
-    forbidden, immutable = (own.forbidden, own.immutable) if own is not None else ({}, ())
+    bare = space.get("kind") == "masked" and (own is None or not _includes(space, own))
+    if bare:
+        options += ["--full-space"]
+    forbidden, immutable = ({}, ()) if own is None or bare else (own.forbidden, own.immutable)
     for name in space.get("immutable") or ():
-        if own is not None and name not in immutable:
+        if name not in immutable:
             options += ["--immutable", name]
     for feature, words in (space.get("forbidden") or {}).items():
         for word in words:
-            if own is not None and word not in forbidden.get(feature, ()):
+            if word not in forbidden.get(feature, ()):
                 options += ["--forbid", f"{feature}={word}"]
     if space.get("kind") == "synonym" and space.get("source") != WORDNET:
         options += ["--neighbours", str(space.get("source"))]
     for word in space.get("protected") or ():
         options += ["--protect", word]
     return options
+
+
+def _includes(space: Mapping[str, Any], own: Source) -> bool:
+    """Whether a space has the limits that its data set has by itself."""
+    written = space.get("forbidden") or {}
+    return (
+        own.kept == (space.get("kept") or {})
+        and set(own.immutable) <= set(space.get("immutable") or ())
+        and all(set(words) <= set(written.get(feature, ())) for feature, words in own.forbidden.items())
+    )
 
 
 def _listed(budgets: set[int]) -> str:

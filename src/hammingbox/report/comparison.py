@@ -9,6 +9,7 @@ from torch import Tensor
 from hammingbox.attacks import ATTACKS
 from hammingbox.diagnose import Finding, diagnose_results
 from hammingbox.evaluate import Evaluation, Rate
+from hammingbox.report.summary import LIMITS
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,13 @@ class Comparison:
     def finish(self) -> None:
         """Adds what only shows when all cells are there: gaps to the oracle, and results that contradict each other."""
         for cell in self.cells:
-            limit = self._broken.get(("oracle", cell.budget), self._broken.get(("exhaustive", cell.budget)))
+            known = (self._broken.get((name, cell.budget)) for name in LIMITS)
+            limit = next((broken for broken in known if broken is not None), None)
             if cell.summary is not None and limit is not None:
                 missed = int((limit & ~self._broken[cell.attack, cell.budget]).sum())
-                cell.summary["optimality_gap"] = missed / max(cell.summary["correct"], 1)
+                cell.summary["optimality_gap"] = missed / max(cell.summary["attacked"], 1)
         rates = {
-            (cell.attack, cell.budget): Rate(cell.summary["success"], cell.summary["correct"])
+            (cell.attack, cell.budget): Rate(cell.summary["success"], cell.summary["attacked"])
             for cell in self.cells
             if cell.summary is not None
         }

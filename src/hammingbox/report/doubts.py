@@ -76,7 +76,7 @@ def _rows(study: Study, victim: str) -> list[Finding]:
                 "let the runs finish: the same command goes on where it stopped",
             )
         )
-    correct = max((run.success_rate.rows for run in runs), default=0)
+    correct = max((int(run.correct.sum()) for run in runs), default=0)
     if 0 < correct < _FEW:
         found.append(
             Finding(

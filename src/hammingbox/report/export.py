@@ -4,9 +4,13 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Literal
 
+from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError
+from hammingbox.evaluate import Rows
+from hammingbox.report.labels import space_in_words, told_apart, with_digests
 from hammingbox.report.paper_figures import figure_bytes, success_figure
 from hammingbox.report.table import Table
 from hammingbox.store import Run, Store
@@ -24,53 +28,72 @@ def run_record(store: Store, run: Run) -> dict[str, Any]:
         "run": run.id, "data": run.key.data, "split": run.key.split, "model": run.model, "defence": run.key.defence,
         "victim": run.victim, "attack": run.name, "budget": run.key.budget, "seed": run.key.seed,
         "target": "" if run.key.target is None else schema.classes[run.key.target],
+        "space": space_in_words(store.space(run)),
         "clean_error": 1 - rows.accuracy.value if len(rows) else None,
         **summary,
         "success_low": success[0], "success_high": success[1], "robust_low": robust[0], "robust_high": robust[1],
         "seconds": run.seconds, "created": run.created, "refused": run.refused or "",
-        "settings": run.key.attack, "victim_sha256": run.key.victim_sha256,
+        "settings": run.key.attack, "victim_sha256": run.key.victim_sha256, "space_sha256": run.key.space_sha256,
     }  # fmt: skip
 
 
-def row_records(store: Store, run: Run) -> Iterator[dict[str, Any]]:
+def row_records(run: Run, schema: Schema, rows: Rows) -> Iterator[dict[str, Any]]:
     """One record a row, with its categories before and after as lists."""
-    rows, schema = store.rows(run.id), store.schema(run)
-    for i in range(len(rows)):
-        clean = schema.decode(rows.clean[i].tolist())
-        adversarial = schema.decode(rows.adversarial[i].tolist())
-        yield {
-            "run": run.id, "data": run.key.data, "defence": run.key.defence, "attack": run.name,
-            "budget": run.key.budget, "seed": run.key.seed, "row": int(rows.numbers[i]),
-            "label": schema.classes[int(rows.labels[i])], "correct": bool(rows.correct[i]),
-            "success": bool(rows.success[i]), "prediction": schema.classes[int(rows.logits[i].argmax())],
-            "distance": int(rows.distance[i]), "margin": rows.margin[i].item(), "forward": int(rows.forward[i]),
-            "backward": int(rows.backward[i]), "stage": int(rows.stage[i]),
-            "clean": list(clean), "adversarial": list(adversarial),
-        }  # fmt: skip
+    facts = {
+        "run": run.id, "data": run.key.data, "defence": run.key.defence, "attack": run.name,
+        "budget": run.key.budget, "seed": run.key.seed,
+    }  # fmt: skip
+    columns: dict[str, list[Any]] = {
+        "row": rows.numbers.tolist(),
+        "label": [schema.classes[label] for label in rows.labels.tolist()],
+        "correct": rows.correct.tolist(),
+        "success": rows.success.tolist(),
+        "prediction": [schema.classes[label] for label in rows.logits.argmax(1).tolist()],
+        "distance": rows.distance.tolist(),
+        "margin": rows.margin.tolist(),
+        "forward": rows.forward.tolist(),
+        "backward": rows.backward.tolist(),
+        "stage": rows.stage.tolist(),
+        "clean": [list(schema.decode(ids)) for ids in rows.clean.tolist()],
+        "adversarial": [list(schema.decode(ids)) for ids in rows.adversarial.tolist()],
+    }
+    for values in zip(*columns.values(), strict=True):
+        yield facts | dict(zip(columns, values, strict=True))
 
 
 def records(store: Store, what: What) -> list[dict[str, Any]]:
     """All records of a store."""
     if what == "runs":
         return [run_record(store, run) for run in store.runs()]
-    return [record for run in store.runs() for record in row_records(store, run)]
+    return [record for run in store.runs() for record in row_records(run, store.schema(run), store.rows(run.id))]
 
 
 def runs_table(found: list[dict[str, Any]], title: str) -> Table:
-    """Runs as a table for people."""
-    columns = ("run", "data", "model", "defence", "attack", "ε", "seed", "rows", "clean error %", "success %",
+    """Runs as a table for people: what all runs share, such as S(x), has no column."""
+    words = {
+        "run": [str(r["run"]) for r in found],
+        "data": [r["data"] for r in found],
+        "split": [r["split"] for r in found],
+        "model": [r["model"] for r in found],
+        "defence": [r["defence"] for r in found],
+        "victim": with_digests([Path(r["victim"]).name for r in found], [r["victim_sha256"] for r in found]),
+        "allowed changes": with_digests([r["space"] for r in found], [r["space_sha256"] for r in found]),
+        "attack": told_apart([(r["attack"], r["settings"], r["target"]) for r in found]),
+    }
+    for name in ("split", "victim", "allowed changes"):
+        if len(set(words[name])) == 1:
+            del words[name]
+    columns = (*words, "ε", "seed", "rows", "clean error %", "success %",
                "95 % interval", "robust error %", "passes a row", "seconds a row")  # fmt: skip
-    return Table(title, columns, tuple(_run_cells(record) for record in found), text_columns=5)
+    rows = ((*texts, *_run_cells(record)) for *texts, record in zip(*words.values(), found, strict=True))
+    return Table(title, columns, tuple(rows), text_columns=len(words))
 
 
 def _run_cells(record: dict[str, Any]) -> tuple[str, ...]:
-    facts = (
-        str(record["run"]), record["data"], record["model"], record["defence"], record["attack"],
-        str(record["budget"]), str(record["seed"]), str(record["rows"]),
-    )  # fmt: skip
+    facts = (str(record["budget"]), str(record["seed"]), str(record["rows"]))
     if not record["rows"]:
         return (*facts, *("-" * 6))
-    attacked = max(record["correct"], 1)
+    attacked = max(record["attacked"], 1)
     return (
         *facts,
         f"{100 * record['clean_error']:.1f}",

@@ -41,7 +41,7 @@ def read_contents(folder: Path, *, asked: Mapping[str, Sequence[Finding]] | None
     Raises:
         FileError: no store there, or a damaged one.
     """
-    with Store.open(folder) as store:
+    with Store.open(folder, readonly=True) as store, store.snapshot():
         groups: dict[tuple[str, ...], list[Run]] = {}
         for run in store.runs():
             if run.rows or run.refused:

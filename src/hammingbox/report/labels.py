@@ -21,22 +21,36 @@ def arguments(text: str) -> list[str]:
 
 def attack_labels(runs: Sequence[Run], classes: Sequence[str]) -> dict[int, str]:
     """A name for the attack of each run (by the run's number): its short name, and what sets it apart if need be."""
-    variants: dict[str, list[str]] = {}
-    for run in runs:
-        known = variants.setdefault(run.name, [])
-        if run.key.attack not in known:
-            known.append(run.key.attack)
-    labels = {}
-    for run in runs:
-        label, known = run.name, variants[run.name]
+    goals = ["" if run.key.target is None else classes[run.key.target] for run in runs]
+    names = told_apart([(run.name, run.key.attack, goal) for run, goal in zip(runs, goals, strict=True)])
+    return {run.id: name for run, name in zip(runs, names, strict=True)}
+
+
+def told_apart(attacks: Sequence[tuple[str, str, str]]) -> list[str]:
+    """A name for each attack, given its short name, its repr and the class it is to reach ("" for any)."""
+    variants: dict[str, dict[str, None]] = {}
+    for name, settings, _ in attacks:
+        variants.setdefault(name, {})[settings] = None
+    labels = []
+    for name, settings, goal in attacks:
+        label, known = name, list(variants[name])
         if len(known) > 1:
             others = [set(arguments(other)) for other in known]
-            own = [part for part in arguments(run.key.attack) if not all(part in other for other in others)]
-            label += f" ({', '.join(own)})" if own else f" (variant {known.index(run.key.attack) + 1})"
-        if run.key.target is not None:
-            label += f" to {classes[run.key.target]}"
-        labels[run.id] = label
+            own = [part for part in arguments(settings) if not all(part in other for other in others)]
+            label += f" ({', '.join(own)})" if own else f" (variant {known.index(settings) + 1})"
+        labels.append(f"{label} to {goal}" if goal else label)
     return labels
+
+
+def with_digests(names: Sequence[str], digests: Sequence[str]) -> list[str]:
+    """Names, with the start of a hash where one name stands for several things."""
+    meant: dict[str, set[str]] = {}
+    for name, digest in zip(names, digests, strict=True):
+        meant.setdefault(name, set()).add(digest)
+    return [
+        name if len(meant[name]) == 1 else f"{name} [{digest[:8]}]".strip()
+        for name, digest in zip(names, digests, strict=True)
+    ]
 
 
 def victim_labels(runs: Sequence[Run]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-// The list of rows of each study: read when it comes into view, filtered by the form, shown a page at a time.
+// The list of rows of each study: read when the browser has time, filtered by the form, shown a page at a time.
 
 const PAGE = 20;
 
@@ -13,6 +13,7 @@ function mount(article) {
   let rows = null;
   let loading = null;
   let found = [];
+  let counted = "";
   let several = false;
   let seeds = false;
 
@@ -39,7 +40,7 @@ function mount(article) {
     const counts = [0, 0, 0];
     for (const row of found) counts[rows.outcome[row]]++;
     const parts = OUTCOMES.map((name, i) => `${number.format(counts[i])} ${name}`);
-    status.textContent = `${number.format(found.length)} of ${number.format(rows.length)} rows: ${parts[1]}, ${parts[0]}, ${parts[2]}`;
+    counted = `${number.format(found.length)} of ${number.format(rows.length)} rows: ${parts[1]}, ${parts[0]}, ${parts[2]}`;
     show(1);
   }
 
@@ -49,12 +50,20 @@ function mount(article) {
     page.value = String(now);
     page.max = String(pages);
     pager.hidden = found.length === 0;
+    status.textContent = pages > 1 ? `${counted}; page ${number.format(now)} of ${number.format(pages)}` : counted;
     pager.querySelector("output").textContent = number.format(pages);
     for (const button of pager.querySelectorAll("button")) {
       button.disabled = ["first", "previous"].includes(button.dataset.go) ? now === 1 : now === pages;
     }
     list.start = (now - 1) * PAGE + 1;
     list.replaceChildren(...found.slice((now - 1) * PAGE, now * PAGE).map((row) => entry(rows, row, several, seeds)));
+  }
+
+  /** To the top of a new page: the button that was pressed may just have been switched off, and focus with it. */
+  function turn(wanted) {
+    show(wanted);
+    list.focus({ preventScroll: true });
+    status.scrollIntoView({ block: "start" });
   }
 
   let timer = 0;
@@ -68,7 +77,7 @@ function mount(article) {
   pager.addEventListener("click", (event) => {
     const go = event.target.dataset?.go;
     const now = Number(page.value);
-    if (go) show({ first: 1, previous: now - 1, next: now + 1, last: Number(page.max) }[go]);
+    if (go) turn({ first: 1, previous: now - 1, next: now + 1, last: Number(page.max) }[go]);
   });
   article.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[data-filter]");
@@ -79,17 +88,8 @@ function mount(article) {
     }
     load().then(apply);
   });
-  if (typeof IntersectionObserver === "undefined") load();
-  else {
-    const observer = new IntersectionObserver((seen) => {
-      if (seen.some((one) => one.isIntersecting)) {
-        observer.disconnect();
-        load();
-      }
-    }, { rootMargin: "400px" });
-    observer.observe(section);
-  }
-  addEventListener("beforeprint", load);
+  // Before anybody can print: unpacking takes a moment, and a print does not wait for it.
+  addEventListener("load", () => (window.requestIdleCallback ?? setTimeout)(load));
 }
 
 for (const article of document.querySelectorAll("article[data-study]")) mount(article);

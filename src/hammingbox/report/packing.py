@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int64, Shaped
 
-from hammingbox.report.ragged import Ragged, likeliest
+from hammingbox.report.ragged import SHOWN_CLASSES, Ragged, likeliest
 from hammingbox.report.run import Run
 from hammingbox.report.study import Study
 
@@ -71,6 +71,7 @@ def _header(study: Study) -> dict[str, Any]:
     victims = study.victims
     return {
         "form": study.form,
+        "shown": SHOWN_CLASSES,
         "schema": study.schema.to_json(),
         "victims": victims,
         "runs": [

@@ -4,12 +4,14 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
 
 from hammingbox.files import write_bytes
+from hammingbox.report.labels import told_apart
 
 _BLUE, _YELLOW, _GREEN = "#0072B2", "#E69F00", "#009E73"
 _STYLE: dict[Any, Any] = {
@@ -122,22 +124,29 @@ def growth_figure(lines: Sequence[tuple[str, str, Sequence[float], Sequence[floa
 
 
 def success_figure(records: Sequence[dict[str, Any]]) -> Figure:
-    """Success against budget, a panel for each victim and a line for each attack; Wilson's intervals are whiskers.
+    """Success against budget; Wilson's intervals are whiskers.
+
+    A panel for each victim, part of the data and S(x), a line for each attack with its settings and target.
 
     Args:
-        records: one for each run, see `report.export`; seeds are averaged.
+        records: one for each run, see `report.export`; runs that differ in nothing but their seed are averaged.
     """
     done = [record for record in records if record["rows"]]
-    victims = list(dict.fromkeys((r["data"], r["model"], r["defence"], r["victim"]) for r in done))
+    names = told_apart([(r["attack"], r["settings"], r["target"]) for r in done])
+    keys = ("data", "split", "space_sha256", "model", "defence", "victim", "victim_sha256")
+    panels: dict[tuple[str, ...], list[tuple[str, dict[str, Any]]]] = {}
+    for name, record in zip(names, done, strict=True):
+        panels.setdefault(tuple(record[key] for key in keys), []).append((name, record))
+    several = {key: len({record[key] for record in done}) > 1 for key in ("split", "space_sha256")}
     with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(3.4 * max(len(victims), 1) + 1.2, 2.8), layout="constrained")
+        figure = Figure(figsize=(3.4 * max(len(panels), 1) + 1.2, 2.8), layout="constrained")
         handles: dict[str, Any] = {}
-        for i, victim in enumerate(victims):
-            axes = figure.add_subplot(1, len(victims), i + 1)
-            here = [r for r in done if (r["data"], r["model"], r["defence"], r["victim"]) == victim]
-            for marker, name in zip("osD^vP*X" * len(here), dict.fromkeys(r["attack"] for r in here), strict=False):
-                budgets = sorted({r["budget"] for r in here if r["attack"] == name})
-                seeds = [[r for r in here if (r["attack"], r["budget"]) == (name, b)] for b in budgets]
+        for i, here in enumerate(panels.values()):
+            axes = figure.add_subplot(1, len(panels), i + 1)
+            for marker, name in zip("osD^vP*X" * len(here), dict.fromkeys(name for name, _ in here), strict=False):
+                mine = [record for other, record in here if other == name]
+                budgets = sorted({r["budget"] for r in mine})
+                seeds = [[r for r in mine if r["budget"] == b] for b in budgets]
                 rate, low, high = (
                     [100 * sum(r[key] for r in runs) / len(runs) for runs in seeds]
                     for key in ("success_rate", "success_low", "success_high")
@@ -149,12 +158,18 @@ def success_figure(records: Sequence[dict[str, Any]]) -> Figure:
                 handles[name] = axes.errorbar(
                     budgets, rate, yerr=whiskers, marker=marker, markersize=4, linewidth=1.2, elinewidth=0.6
                 )
-            axes.set(xlabel="budget", ylim=(-3, 103), title=f"{victim[0]}, {victim[1]}, {victim[2].partition('(')[0]}")
-            axes.set_xticks(sorted({r["budget"] for r in here}))
+            axes.set(xlabel="budget", ylim=(-3, 103), title=_panel_title(here[0][1], several))
+            axes.set_xticks(sorted({r["budget"] for _, r in here}))
             if i == 0:
                 axes.set_ylabel("rows that fall, %")
         figure.legend(list(handles.values()), list(handles), loc="outside right center", frameon=False)
     return figure
+
+
+def _panel_title(record: dict[str, Any], several: dict[str, bool]) -> str:
+    parts = [record["data"], *([f"{record['split']} rows"] if several["split"] else []), record["model"]]
+    title = ", ".join([*parts, record["defence"].partition("(")[0]])
+    return f"{title}\n{fill(record['space'], 44)}" if several["space_sha256"] else title
 
 
 def figure_bytes(figure: Figure, kind: str) -> bytes:

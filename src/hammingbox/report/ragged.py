@@ -10,7 +10,7 @@ PARTS = 1000
 """Probabilities are held in thousandths: what the page shows is right to a tenth of a per cent."""
 
 SHOWN_CLASSES = 5
-"""A row keeps this many of its likeliest classes at most, besides its own."""
+"""A row keeps this many of its likeliest classes at most, besides its own; the page says what others have at most."""
 
 
 @dataclass(frozen=True, eq=False)

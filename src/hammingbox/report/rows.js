@@ -31,6 +31,7 @@ class Rows {
       return new TYPES[type](buffer, 4 + length + offset, count);
     };
     this.form = head.form;
+    this.shown = head.shown;
     this.runs = head.runs;
     this.attacks = [...new Set(head.runs.map((run) => run.attack))];
     this.victims = head.victims;
@@ -78,6 +79,12 @@ class Rows {
     const found = new Map();
     for (let i = pairs.start[row]; i < pairs.start[row + 1]; i++) found.set(pairs.key[i], pairs.value[i]);
     return found;
+  }
+
+  /** What a class that is not listed has at most, in thousandths: as much as the last of the likeliest, which come first. */
+  least(pairs, row) {
+    const last = pairs.start[row] + this.shown - 1;
+    return last < pairs.start[row + 1] ? pairs.value[last] : 0;
   }
 
   cleanWords(place) {

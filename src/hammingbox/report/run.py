@@ -45,6 +45,7 @@ class Run:
     facts: Facts
     place: Int64[np.ndarray, "rows"]
     correct: Bool[np.ndarray, "rows"]
+    attacked: Bool[np.ndarray, "rows"]
     success: Bool[np.ndarray, "rows"]
     predicted: Int64[np.ndarray, "rows"]
     distance: Int64[np.ndarray, "rows"]
@@ -59,20 +60,15 @@ class Run:
 
     @property
     def success_rate(self) -> Rate:
-        """Rows that fell, over rows that were right before."""
-        return Rate(int(self.success.sum()), int(self.correct.sum()))
-
-    @property
-    def robust_error(self) -> Rate:
-        """Rows that are wrong with or without the attack, over all rows."""
-        return Rate(int((~self.correct | self.success).sum()), len(self))
+        """Rows that fell, over rows that were attacked."""
+        return Rate(int(self.success.sum()), int(self.attacked.sum()))
 
     @property
     def passes(self) -> float:
         """Forward and backward passes a row that was attacked."""
-        return float(self.forward.sum() + self.backward.sum()) / max(1, int(self.correct.sum()))
+        return float(self.forward.sum() + self.backward.sum()) / max(1, int(self.attacked.sum()))
 
     @property
     def seconds(self) -> float:
         """Seconds a row that was attacked."""
-        return self.facts.seconds / max(1, int(self.correct.sum()))
+        return self.facts.seconds / max(1, int(self.attacked.sum()))

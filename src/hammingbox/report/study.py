@@ -100,7 +100,8 @@ class Study:
         if rows is None:
             nothing, none = np.empty(0, np.int64), np.empty(0, np.bool_)
             empty = Ragged(nothing, nothing, nothing)
-            self.runs.append(Run(facts, nothing, none, none, nothing, nothing, nothing, nothing, nothing, empty, empty))
+            refused = Run(facts, nothing, none, none, none, nothing, nothing, nothing, nothing, nothing, empty, empty)
+            self.runs.append(refused)
             return
         clean, written, labels = rows.clean.numpy(), rows.adversarial.numpy(), rows.labels.numpy()
         place = self._place(rows.numbers.tolist(), labels.tolist(), clean)
@@ -112,6 +113,7 @@ class Study:
                 facts=facts,
                 place=place,
                 correct=rows.correct.numpy(),
+                attacked=rows.attacked.numpy(),
                 success=rows.success.numpy(),
                 predicted=logits.argmax(1),
                 distance=rows.distance.numpy(),

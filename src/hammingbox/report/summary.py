@@ -38,13 +38,8 @@ class Cell:
         return fmean(low for low, _ in ends), fmean(high for _, high in ends)
 
     @property
-    def robust_error(self) -> float:
-        """The mean over seeds."""
-        return fmean(run.robust_error.value for run in self.runs)
-
-    @property
-    def correct(self) -> int:
-        """Rows that were right before, over all seeds."""
+    def attacked(self) -> int:
+        """Rows that were attacked, over all seeds."""
         return sum(run.success_rate.rows for run in self.runs)
 
     @property
@@ -75,7 +70,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Worst:
-    """The worst case at a budget: a row falls when any run with this or a smaller budget broke it."""
+    """The worst case over the rows of a budget: one falls when any run with this or a smaller budget broke it."""
 
     budget: int
     success: Rate
@@ -87,21 +82,42 @@ class Worst:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What some runs say about each clean row: was it asked about, was it right, did it fall."""
+    """What some runs say about each clean row: was it asked about, was it right, was it attacked, did it fall."""
 
     asked: Bool[np.ndarray, "places"]
     correct: Bool[np.ndarray, "places"]
+    attacked: Bool[np.ndarray, "places"]
     fell: Bool[np.ndarray, "places"]
+
+    def among(self, places: Bool[np.ndarray, "places"]) -> "Seen":
+        """The same about some rows, nothing about the others."""
+        return Seen(self.asked & places, self.correct & places, self.attacked & places, self.fell & places)
 
 
 def seen_by(places: int, runs: Iterable[Run]) -> Seen:
     """Joins runs."""
-    seen = Seen(*(np.zeros(places, np.bool_) for _ in range(3)))
+    seen = Seen(*(np.zeros(places, np.bool_) for _ in range(4)))
     for run in runs:
         seen.asked[run.place] = True
         seen.correct[run.place[run.correct]] = True
+        seen.attacked[run.place[run.attacked]] = True
         seen.fell[run.place[run.success]] = True
     return seen
+
+
+def seen_at(study: Study, victim: str) -> dict[int, Seen]:
+    """What is known of a victim's rows at each budget it was attacked with.
+
+    A row that fell with a smaller budget falls here too, but only rows that were tried with this very budget count:
+    of others it is not known that they stand.
+    """
+    found, places = {}, len(study.clean)
+    for budget in study.budgets:
+        here = seen_by(places, study.select(victim=victim, budget=budget)).asked
+        if here.any():
+            up_to = (run for run in study.select(victim=victim) if run.facts.budget <= budget)
+            found[budget] = seen_by(places, up_to).among(here)
+    return found
 
 
 def cells(study: Study, victim: str) -> dict[tuple[str, int], Cell]:
@@ -135,17 +151,14 @@ def _missed(runs: Sequence[Run], limit: Run | None) -> int | None:
 def worst_case(study: Study, victim: str) -> list[Worst]:
     """The worst case of a victim at each of its budgets."""
     lines = []
-    for budget in study.budgets:
+    for budget, seen in seen_at(study, victim).items():
         here = [run for run in study.select(victim=victim, budget=budget) if len(run)]
-        if not here:
-            continue
-        seen = seen_by(len(study.clean), (run for run in study.select(victim=victim) if run.facts.budget <= budget))
         asked = int(seen.asked.sum())
         wrong = int((seen.asked & ~seen.correct).sum())
         lines.append(
             Worst(
                 budget,
-                Rate(int(seen.fell.sum()), int(seen.correct.sum())),
+                Rate(int(seen.fell.sum()), int(seen.attacked.sum())),
                 Rate(wrong + int(seen.fell.sum()), asked),
                 Rate(wrong, asked),
                 max(here, key=lambda run: run.success_rate.value).facts.attack,

@@ -57,7 +57,11 @@ function written(rows, row, whole) {
   shown.append(plain);
   if (long && near.includes(0)) {
     const button = make("button", { type: "button", className: "more" }, "whole row");
-    button.addEventListener("click", () => shown.replaceWith(written(rows, row, true)));
+    button.addEventListener("click", () => {
+      const all = Object.assign(written(rows, row, true), { tabIndex: -1 });
+      shown.replaceWith(all);
+      all.focus(); // it had the button
+    });
     shown.append(" ", button);
   }
   return shown;
@@ -79,20 +83,23 @@ function changeList(rows, row) {
 function probabilityTable(rows, row) {
   const after = rows.probabilities(rows.after, row);
   const known = rows.before[rows.runs[rows.run[row]].victim];
-  const before = known ? rows.probabilities(known, known.row.get(rows.place[row])) : new Map();
+  const own = known?.row.get(rows.place[row]);
+  const before = known ? rows.probabilities(known, own) : new Map();
   const truth = rows.label[rows.place[row]];
   const classes = [...new Set([truth, ...before.keys(), ...after.keys()])];
-  const cell = (parts) => {
+  const tenths = (parts) => `${(parts / 10).toFixed(1)} %`;
+  const cell = (parts, least) => {
     const value = parts ?? 0;
     const bar = make("span", { className: "bar robust" }, make("i"));
     bar.setAttribute("aria-hidden", "true");
     bar.firstChild.style.width = `${value / 10}%`;
-    return make("td", {}, parts === undefined ? "< 0.1 %" : `${(value / 10).toFixed(1)} %`, bar);
+    return make("td", {}, parts !== undefined ? tenths(parts) : least ? `\u2264 ${tenths(least)}` : "< 0.1 %", bar);
   };
   const body = make("tbody");
   for (const name of classes) {
-    const own = name === truth ? " (true)" : "";
-    body.append(make("tr", {}, make("th", { scope: "row" }, rows.classes[name] + own), cell(before.get(name)), cell(after.get(name))));
+    const head = make("th", { scope: "row" }, rows.classes[name] + (name === truth ? " (true)" : ""));
+    const cells = [cell(before.get(name), known ? rows.least(known, own) : 0), cell(after.get(name), rows.least(rows.after, row))];
+    body.append(make("tr", {}, head, ...cells));
   }
   const heads = ["class", "before", "after"].map((text) => make("th", { scope: "col" }, text));
   return make("table", { className: "probabilities" }, make("thead", {}, make("tr", {}, ...heads)), body);

@@ -25,7 +25,7 @@ def verify_run(
         header={
             "victim_sha256": facts.key.victim_sha256,
             "space": store.space(facts),
-            "summary": {"budget": facts.key.budget, "success": rows.success_rate.hits},
+            "summary": {"budget": facts.key.budget},
         },
         schema=store.schema(facts),
         numbers=rows.numbers,

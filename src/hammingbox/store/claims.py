@@ -50,8 +50,10 @@ class Claims:
             return True
         try:
             self._locks.lockf(self._file, self._locks.LOCK_EX | self._locks.LOCK_NB, 1, offset)
-        except OSError:
+        except (BlockingIOError, PermissionError):
             return False
+        except OSError:  # a file system without locks: nobody can claim anything
+            return True
         held.append(offset)
         return True
 

@@ -39,14 +39,25 @@ CREATE TABLE rows (
 
 
 class Database:
-    """A connection to a store's file. Every write is one transaction: it happens as a whole or not at all."""
+    """A connection to a store's file. Every write is one transaction: it happens as a whole or not at all.
 
-    def __init__(self, path: Path, *, create: bool, wait: float) -> None:
+    Args:
+        path: the file.
+        create: make it when it is not there.
+        wait: seconds to wait for other writers.
+        readonly: never write; no permission to do so is needed, and the file is not searched for damage first.
+    """
+
+    def __init__(self, path: Path, *, create: bool = False, wait: float = 60.0, readonly: bool = False) -> None:
         self.path = path
         if not create and not path.is_file():
             raise FileError(
                 f"expected a store of results at {path}, got no such file. Make one with `hammingbox compare --out`."
             )
+        if readonly:
+            with self._plain_errors():
+                self._open_to_read(wait)
+            return
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -60,6 +71,35 @@ class Database:
             except BaseException:
                 self.connection.close()
                 raise
+
+    def _open_to_read(self, wait: float) -> None:
+        """Opens a connection that cannot write.
+
+        SQLite needs a file beside the store to read it (`-shm`). Where that cannot be made, as on a read-only disk, the
+        store is read as a file that nobody changes: true as long as no log (`-wal`) of a writer lies beside it.
+        """
+        place = self.path.absolute().as_uri()
+        try:
+            self._look(f"{place}?mode=rw", wait)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+                raise
+            log = self.path.with_name(f"{self.path.name}-wal")
+            if log.exists() and log.stat().st_size:
+                raise FileError(
+                    f"expected to read {self.path} together with {log.name}, got a folder that SQLite cannot write to. "
+                    "Copy the folder to a place where it can, or wait for the program that writes there."
+                ) from error
+            self._look(f"{place}?mode=ro&immutable=1", wait)
+
+    def _look(self, uri: str, wait: float) -> None:
+        self.connection = sqlite3.connect(uri, timeout=wait, isolation_level=None, uri=True)
+        try:
+            self.connection.execute("PRAGMA query_only = ON")
+            self._check_format()
+        except BaseException:
+            self.connection.close()
+            raise
 
     def _prepare(self, wait: float) -> None:
         first = self.connection.execute("PRAGMA schema_version").fetchone()[0] == 0
@@ -128,6 +168,17 @@ class Database:
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything read inside is of one moment, whatever others write meanwhile."""
+        with self._plain_errors():
+            self.connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +12,7 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError
-from hammingbox.evaluate import Rows
+from hammingbox.evaluate import Rows, attackable
 from hammingbox.store.blobs import blobs_to_ids, blobs_to_logits
 from hammingbox.store.database import Database
 from hammingbox.store.records import Run, RunKey, Session
@@ -45,6 +46,10 @@ class Reader:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Inside it, runs and rows are of one moment, whatever is recorded meanwhile."""
+        return self._database.snapshot()
 
     def runs(self) -> list[Run]:
         """Every run, oldest first."""
@@ -97,10 +102,14 @@ class Reader:
             raise FileError(f"expected the document {digest[:12]} in {self.path}, got none. The store is damaged.")
         return json.loads(found[0])
 
-    def done(self, run: int) -> set[int]:
-        """Numbers of the rows that are recorded."""
+    def recorded(self, run: int, numbers: Sequence[int]) -> dict[int, bool]:
+        """Which of these rows are recorded, and whether they fell."""
         with self._database.read() as connection:
-            return {number for (number,) in connection.execute("SELECT number FROM rows WHERE run = ?", (run,))}
+            found = connection.execute(
+                "SELECT number, success FROM rows WHERE run = ? AND number IN (SELECT value FROM json_each(?))",
+                (run, json.dumps(list(numbers))),
+            )
+            return {number: bool(success) for number, success in found}
 
     def rows(self, run: int) -> Rows:
         """The records of a run, in the order of their numbers.
@@ -108,7 +117,8 @@ class Reader:
         Raises:
             FileError: a record does not fit the run's schema.
         """
-        schema = self.schema(self.run(run))
+        facts = self.run(run)
+        schema, target = self.schema(facts), facts.key.target
         with self._database.read() as connection:
             found = connection.execute(
                 f"SELECT {', '.join((*NUMBERS, *BLOBS))} FROM rows WHERE run = ? ORDER BY number", (run,)
@@ -117,15 +127,17 @@ class Reader:
             [list(column) for column in zip(*found, strict=True)] if found else [[]] * len((*NUMBERS, *BLOBS))
         )
         values = dict(zip((*NUMBERS, *BLOBS), columns, strict=True))
+        labels, correct = _whole(values["label"]), _whole(values["correct"]).bool()
         try:
             return Rows(
                 numbers=_whole(values["number"]),
-                labels=_whole(values["label"]),
+                labels=labels,
                 clean=blobs_to_ids(values["clean"], len(schema.features)),
                 adversarial=blobs_to_ids(values["adversarial"], len(schema.features)),
                 clean_logits=blobs_to_logits(values["clean_logits"], len(schema.classes)),
                 logits=blobs_to_logits(values["logits"], len(schema.classes)),
-                correct=_whole(values["correct"]).bool(),
+                correct=correct,
+                attacked=attackable(correct, labels, None if target is None else torch.full_like(labels, target)),
                 success=_whole(values["success"]).bool(),
                 distance=_whole(values["distance"]),
                 margin=torch.tensor(values["margin"], dtype=torch.float32),

@@ -13,6 +13,8 @@ from hammingbox.data.schema import Dataset
 from hammingbox.errors import InputError, TooExpensiveError
 from hammingbox.evaluate import Evaluation, Rows, check_evaluation, evaluate_batch
 from hammingbox.models.checkpoint import Checkpoint, weights_digest
+from hammingbox.models.frozen import frozen_eval
+from hammingbox.models.victim import Victim
 from hammingbox.problem import DEFAULT_MEMORY
 from hammingbox.space import ThreatModel
 from hammingbox.store.claims import Claims
@@ -23,6 +25,10 @@ from hammingbox.store.store import Store, space_digest
 STANDARD = "standard"
 _PAUSE = 0.1
 """Seconds between two looks at rows that another process is attacking."""
+_ASKED = 8
+"""Recorded rows that a victim is asked about again before a run goes on."""
+_LEAST = -20.0
+"""Log-probabilities below this are noise."""
 
 
 def evaluate_into(
@@ -65,14 +71,19 @@ def evaluate_into(
         on_rows: called after each batch with the number of rows done and fallen in it, recorded ones included.
 
     Raises:
-        InputError: rows that do not fit, repeat each other, or differ from what was recorded under their numbers.
+        InputError: rows or a target that do not fit, rows that repeat each other or differ from what was recorded
+            under their numbers, a victim that answers otherwise than recorded, or a victim or space that nothing
+            identifies.
         FileError: the store cannot be written; what was recorded before stays.
         TooExpensiveError: the attack refused; the store notes why.
     """
     check_evaluation(data, threat, batch_size)
     if len(set(data.numbers.tolist())) < len(data):
         raise InputError("expected rows with distinct numbers, got repeats. Records are kept by row number.")
-    digest = weights_digest(checkpoint.victim)
+    targets = None if target is None else torch.full((len(data),), target)
+    if targets is not None:
+        data.schema.check_labels(targets, len(data))
+    digest = _identity(checkpoint.victim)
     key = RunKey(
         data=source or data.name,
         split=split,
@@ -93,8 +104,9 @@ def evaluate_into(
         victim=victim,
         model=checkpoint.model,
     )
-    _check_recorded(store.rows(run), data)
-    targets = None if target is None else torch.full((len(data),), target)
+    recorded = store.rows(run)
+    _check_recorded(recorded, data)
+    _check_answers(recorded, checkpoint.victim)
 
     def attack_batch(rows: Shaped[Tensor, "some"]) -> Rows:
         goals = None if targets is None else targets[rows]
@@ -116,6 +128,20 @@ def defence_of(checkpoint: Checkpoint) -> str:
     return STANDARD if name == "Standard()" else name
 
 
+def _identity(victim: Victim) -> str:
+    """What tells a victim from others.
+
+    Raises:
+        InputError: it has neither weights nor a name.
+    """
+    if not victim.name and not victim.state_dict():
+        raise InputError(
+            f"expected a victim that its weights or its name identify, got a {type(victim).__name__} with neither. "
+            "Give it a name that no other victim has, such as BlackBox(predict_proba, name='forest, 3 May')."
+        )
+    return weights_digest(victim)
+
+
 def _attack_missing(
     store: Store,
     run: int,
@@ -133,18 +159,18 @@ def _attack_missing(
                 numbers = data.numbers[rows].tolist()
                 with claims.hold(run, numbers) as mine:
                     # Looked up after the claim: whoever had it before may just have recorded the rows.
-                    done = store.done(run)
+                    done = store.recorded(run, numbers)
                     missing = rows[torch.tensor([number not in done for number in numbers])]
                     if len(missing) and not mine:
                         elsewhere.append(rows)
                         continue
-                    fallen = 0
+                    fallen = sum(done.values())
                     if len(missing):
                         session = session or store.begin_session(run, environment())
                         begin = perf_counter()
                         found = attack_batch(missing)
                         store.add(run, session, found, data.schema, perf_counter() - begin)
-                        fallen = int(found.success.sum())
+                        fallen += int(found.success.sum())
                 on_rows(len(rows), fallen)
             if len(elsewhere) == len(waiting):
                 sleep(_PAUSE)
@@ -174,4 +200,24 @@ def _check_recorded(recorded: Rows, data: Dataset) -> None:
         raise InputError(
             f"expected row {number} as the store has it, got another row under this number. "
             "The data has changed since: use another results folder."
+        )
+
+
+def _check_answers(recorded: Rows, victim: Victim) -> None:
+    """Refuses to go on with a run whose victim answers otherwise than it did, up to noise between machines.
+
+    Raises:
+        InputError: it does.
+    """
+    if not len(recorded):
+        return
+    few = torch.linspace(0, len(recorded) - 1, min(_ASKED, len(recorded))).long()
+    with frozen_eval(victim), torch.no_grad():
+        logits = victim(recorded.clean[few])
+    now, then = (part.double().log_softmax(1).clamp(min=_LEAST) for part in (logits, recorded.clean_logits[few]))
+    wrong = ~torch.isclose(now, then, rtol=1e-2, atol=1e-2).all(1)
+    if wrong.any():
+        raise InputError(
+            f"expected the answer recorded for row {int(recorded.numbers[few][wrong][0])}, got another one: the victim "
+            "has changed under its name, or answers at random. Name it anew, or use another results folder."
         )

@@ -24,19 +24,21 @@ class Store(Reader):
     """Runs and their rows. Open it with `Store.open`; use it as a context manager or close it."""
 
     @classmethod
-    def open(cls, path: Path | str, *, create: bool = False, wait: float = 60.0) -> "Store":
+    def open(cls, path: Path | str, *, create: bool = False, wait: float = 60.0, readonly: bool = False) -> "Store":
         """Opens a store.
 
         Args:
             path: the file, or the results folder it lies in.
             create: make it when it is not there.
             wait: seconds to wait for other writers.
+            readonly: only read, which needs no permission to write and does not search the file for damage first.
 
         Raises:
             FileError: missing, damaged, another program's, or written by a newer version.
         """
         path = Path(path)
-        return cls(Database(path if path.suffix == ".sqlite" else path / FILE, create=create, wait=wait))
+        file = path if path.suffix == ".sqlite" else path / FILE
+        return cls(Database(file, create=create, wait=wait, readonly=readonly))
 
     def __enter__(self) -> "Store":
         return self
@@ -121,7 +123,12 @@ def _put_document(connection: sqlite3.Connection, digest: str, value: Callable[[
 
 
 def space_digest(space: Space) -> str:
-    """Identifies S(x): equal digests allow equal changes."""
+    """Identifies S(x): equal digests allow equal changes.
+
+    Raises:
+        InputError: nothing tells this space from others.
+    """
+    space.check_identity()
     return sha256(json.dumps(space.to_json(), ensure_ascii=False, sort_keys=True).encode())
 
 
