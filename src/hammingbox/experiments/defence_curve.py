@@ -111,10 +111,17 @@ CURVE_AG = DefenceCurve(
 
 
 def _settings_of_padvt(preset: str) -> tuple[Recipe, ...]:
-    """The victims of the tables of zeta and of mixtures, and the standard ones they began with."""
+    """The victims of the tables of zeta and of mixtures, the standard ones they began with, and PAdvT on all rows."""
     trained = (*ZETA.sizes[preset].victims, *MIXTURE.sizes[preset].victims)
     starts = {victim.start.folder: victim.start for victim in trained if victim.start is not None}
-    return (*starts.values(), *trained)
+    once = tuple(
+        defended(
+            start.label.replace("standard", "every row once"), start, "padvt", budget=trained[0].budget,
+            settings=ALONE, **(dict(trained[0].training) | {"epochs": 1}),
+        )
+        for start in starts.values()
+    )  # fmt: skip
+    return (*starts.values(), *trained, *once)
 
 
 CURVE_IMDB = DefenceCurve(
