@@ -116,10 +116,11 @@ def _settings_of_padvt(preset: str) -> tuple[Recipe, ...]:
     starts = {victim.start.folder: victim.start for victim in trained if victim.start is not None}
     once = tuple(
         defended(
-            start.label.replace("standard", "every row once"), start, "padvt", budget=trained[0].budget,
+            start.label.replace("standard", f"every row once, against {budget}"), start, "padvt", budget=budget,
             settings=ALONE, **(dict(trained[0].training) | {"epochs": 1}),
         )
         for start in starts.values()
+        for budget in (trained[0].budget, 2 * trained[0].budget)
     )  # fmt: skip
     return (*starts.values(), *trained, *once)
 
