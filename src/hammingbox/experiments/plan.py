@@ -82,10 +82,12 @@ def seconds_a_pass(victim: Victim, x: Ids) -> float:
 
 
 def plan_training(workspace: Workspace, recipe: Recipe) -> list[Work]:
-    """The trainings of a victim and its start that are neither done nor planned yet."""
-    needed = [r for r in (recipe.start, recipe) if r is not None and (r.folder,) not in workspace.planned]
-    workspace.planned.update((r.folder,) for r in needed)
-    return [_training(workspace, r) for r in needed if not workspace.is_ready(r)]
+    """The trainings of a victim and those it begins with that are neither done nor planned yet."""
+    if (recipe.folder,) in workspace.planned:
+        return []
+    workspace.planned.add((recipe.folder,))
+    before = plan_training(workspace, recipe.start) if recipe.start is not None else []
+    return before if workspace.is_ready(recipe) else [*before, _training(workspace, recipe)]
 
 
 def _training(workspace: Workspace, recipe: Recipe) -> Work:
