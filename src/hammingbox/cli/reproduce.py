@@ -77,7 +77,7 @@ def _origin(name: str, preset: str, records: Records) -> str:
     command = f"Made by `hammingbox reproduce {name} --preset {preset}`"
     if not records.runs:
         return f"{command}."
-    return f"{command}; its {len(records.runs)} runs stand in records.json, sha256 without times `{records.sha256}`."
+    return f"{command}; records.json lists its runs ({len(records.runs)}), sha256 without times `{records.sha256}`."
 
 
 @contextmanager

@@ -63,7 +63,7 @@ def _trades(victim: Recipe, budget: int, **training: Any) -> tuple[Recipe, ...]:
     start, _, padvt = _defended(victim, budget, **training)
     light = defended("TRADES 1/λ=1", start, "trades", budget=budget, settings={"weight": 1.0}, **training)
     gently = training | {"learning_rate": 1e-3}
-    heavy = defended("TRADES 1/λ=5", light, "trades", budget=budget, settings={"weight": 5.0}, **gently)
+    heavy = defended("TRADES 1/λ=5", light, "trades", budget=budget, settings={"weight": 5.0, "draws": 1}, **gently)
     return (start, padvt, light, heavy)
 
 
