@@ -55,16 +55,16 @@ def _defended(victim: Recipe, budget: int, **training: Any) -> tuple[Recipe, ...
 
 
 def _trades(victim: Recipe, budget: int, **training: Any) -> tuple[Recipe, ...]:
-    """TRADES beside PAdvT of the same rows and epochs.
-
-    The larger weight begins with the smaller one's victim, more slowly: from the standard victim, whose answers to
-    clean and attacked rows are far apart, its divergence is least for the same answer to all rows.
-    """
+    """TRADES beside PAdvT of the same rows and epochs."""
     start, _, padvt = _defended(victim, budget, **training)
-    light = defended("TRADES 1/λ=1", start, "trades", budget=budget, settings={"weight": 1.0}, **training)
-    gently = training | {"learning_rate": 1e-3}
-    heavy = defended("TRADES 1/λ=5", light, "trades", budget=budget, settings={"weight": 5.0, "draws": 1}, **gently)
-    return (start, padvt, light, heavy)
+    return (
+        start,
+        padvt,
+        *(
+            defended(f"TRADES 1/λ={w:g}", start, "trades", budget=budget, settings={"weight": w}, **training)
+            for w in (1.0, 5.0)
+        ),
+    )
 
 
 DEFENCE_AG = DefenceTable(
@@ -98,6 +98,6 @@ TRADES = DefenceTable(
     paper_data=("ag_news", "ag_news_paper"),
     reasons=(
         *_REASONS,
-        "TRADES with 1/λ=5 begins with the victim of 1/λ=1: from the standard one it gave most rows one class.",
+        "In the cpu preset's 500 steps TRADES with 1/λ=5 comes to give most rows one class: look at its clean error.",
     ),
 )
