@@ -163,7 +163,7 @@ def test_a_curve_has_a_figure_for_every_budget(workspace: Workspace) -> None:
         worst = next(float(row[2]) for row in table.rows if row[1] == "worst of all")
         (axes,) = figure.axes
         assert [line.get_ydata()[0] for line in axes.lines] == pytest.approx([worst, worst], abs=0.05)
-        assert [text.get_text() for text in axes.texts] == ["small CNN", "again"]
+        assert [text.get_text() for text in figure.legends[0].get_texts()] == ["small CNN", "again"]
 
 
 def test_only_missing_data_is_skipped(workspace: Workspace) -> None:

@@ -56,12 +56,11 @@ def trade_off_figure(title: str, bars: Sequence[Bar]) -> Figure:
 def curve_figure(title: str, points: Mapping[str, tuple[float, float]]) -> Figure:
     """Defences by clean error and error under attack, both in %: lower left is better."""
     with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(5.5, 3.6), layout="constrained")
+        figure = Figure(figsize=(6.5, 3.2), layout="constrained")
         axes = figure.add_subplot()
-        for name, (clean, robust) in points.items():
-            axes.plot(clean, robust, "o")
-            axes.annotate(name, (clean, robust), xytext=(4, 4), textcoords="offset points", fontsize=7)
-        axes.margins(x=0.25, y=0.15)  # room for the names
+        for marker, (name, (clean, robust)) in zip("osD^vP*X" * len(points), points.items(), strict=False):
+            axes.plot(clean, robust, marker, label=name)
+        figure.legend(loc="outside right center", frameon=False)
         axes.set_xlabel("clean error, %")
         axes.set_ylabel("error under the worst attack, %")
         axes.set_title(title)
