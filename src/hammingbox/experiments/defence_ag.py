@@ -30,8 +30,8 @@ _FEASIBLE = ("hotflip", "pcaa", "gga", "auto")
 _QUICK = ("hotflip", "pcaa", "ga", "gga")
 _REASONS = (
     *COMMON_REASONS,
-    "The paper's SA and GSA at budget 4 try 70^4 combinations a text, and GA tries 17,600 single changes, seconds "
-    "of a core for each text: the cpu preset leaves the three out and shows auto instead.",
+    "The paper's SA and GSA at budget 4 try 70^4 combinations a text, and GA tries up to 17,600 single changes, "
+    "seconds of a core for each text: the cpu preset leaves the three out and shows auto instead.",
     "The smoke preset checks the machinery on Splice, of which the paper has no such table.",
 )
 
