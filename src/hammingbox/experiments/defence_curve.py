@@ -5,7 +5,7 @@ from typing import Any
 
 from hammingbox.experiments.base import Outcome, Size
 from hammingbox.experiments.defence_ag import ALONE, SHORTER, TRAINING
-from hammingbox.experiments.defence_imdb import MIXTURE, SETTINGS, ZETA
+from hammingbox.experiments.defence_imdb import MIXTURE, ZETA
 from hammingbox.experiments.defence_table import CLEAN, COMMON_REASONS, WORST, DefenceTable, errors, evaluated
 from hammingbox.experiments.grid import Grid
 from hammingbox.experiments.recipe import Recipe, defended
@@ -129,10 +129,6 @@ CURVE_IMDB = DefenceCurve(
     name="defence-curve-imdb",
     title="Clean and robust error of PAdvT on IMDB",
     source="the lines of Tables 3 and 6",
-    sizes={
-        "smoke": replace(ZETA.sizes["smoke"], victims=_settings_of_padvt("smoke")),
-        "cpu": replace(ZETA.sizes["cpu"], victims=_settings_of_padvt("cpu"), attacks=SETTINGS),
-        "paper": replace(ZETA.sizes["paper"], victims=_settings_of_padvt("paper")),
-    },
+    sizes={preset: replace(size, victims=_settings_of_padvt(preset)) for preset, size in ZETA.sizes.items()},
     reasons=COMMON_REASONS,
 )

@@ -52,7 +52,7 @@ _ZETA = _lines({
 """Table 3."""
 
 _ATTACKS = ("genetic", "sa", "gsa", "pcaa", "auto")
-SETTINGS = ("genetic", "sa", "gsa", "swap")
+_SETTINGS = ("genetic", "sa", "gsa", "swap")
 """For tables of PAdvT's settings: without PCAA and auto, which take five times the time of these together."""
 _QUICK = ("genetic", "gsa", "pcaa")
 _NAMES = {"sa": "GS in the paper", "gsa": "Gradient Search"}
@@ -140,7 +140,7 @@ MIXTURE = DefenceTable(
     source="Table 6",
     sizes={
         "smoke": Size(victims=_mixtures(_SMOKE, 2, epochs=1, robust_rows=20), rows=20, budgets=(2,), attacks=_QUICK),
-        "cpu": Size(victims=_mixtures((IMDB_CNN,), 4, **_CPU), rows=200, budgets=(4,), attacks=SETTINGS),
+        "cpu": Size(victims=_mixtures((IMDB_CNN,), 4, **_CPU), rows=200, budgets=(4,), attacks=_SETTINGS),
         "paper": Size(victims=_mixtures(_IMDB, 4, epochs=10), rows=1000, budgets=(4,), seeds=5, attacks=_ATTACKS),
     },
     paper=_MIXTURE,
@@ -157,7 +157,9 @@ ZETA = DefenceTable(
         "smoke": Size(
             victims=_zetas(_SMOKE, 2, (0.1, 0.4), epochs=1, robust_rows=20), rows=20, budgets=(2,), attacks=_QUICK
         ),
-        "cpu": Size(victims=_zetas((IMDB_CNN,), 4, **(_CPU | {"epochs": 2})), rows=200, budgets=(4,), attacks=SETTINGS),
+        "cpu": Size(
+            victims=_zetas((IMDB_CNN,), 4, **(_CPU | {"epochs": 2})), rows=200, budgets=(4,), attacks=_SETTINGS
+        ),
         "paper": Size(victims=_zetas(_IMDB, 4, epochs=10), rows=1000, budgets=(4,), seeds=5, attacks=_ATTACKS),
     },
     paper=_ZETA,
