@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -19,8 +20,9 @@ from hammingbox.models.registry import build
 from hammingbox.models.victim import BlackBox, OneHot, Victim
 from hammingbox.problem import Problem, Untargeted, all_points
 from hammingbox.seeding import RowRandom
-from hammingbox.space import FullSpace, MaskedSpace, Space, ThreatModel
+from hammingbox.space import Candidates, FullSpace, MaskedSpace, Space, ThreatModel
 from hammingbox.train import TrainConfig, fit, robust_accuracy
+from hammingbox.types import Ids
 from toys import ToySynonyms, ToyVictim, toy_rows, toy_schema
 
 SPACES: dict[str, Callable[[Schema], Space]] = {
@@ -70,6 +72,22 @@ def test_without_weight_or_radius_it_is_standard_training(defence: Defence, sche
     victim = ToyVictim(schema.cardinalities)
     batch, threat = batch_of(schema, victim), ThreatModel(FullSpace(schema), 2)
     assert torch.equal(step(defence, victim, batch, threat), step(Standard(), victim, batch, threat))
+
+
+class NothingMoves(ToySynonyms):
+    """No feature has another category."""
+
+    def candidates(self, ids: Ids) -> Candidates:
+        found = super().candidates(ids)
+        return replace(found, valid=(found.layout.slot_of == 0).expand_as(found.valid))
+
+
+@pytest.mark.parametrize("defence", [Trades(), Trades(n_adv=3), ASCC()], ids=["trades", "three draws", "ascc"])
+def test_dropout_is_not_taken_for_a_change(defence: Defence, schema: Schema) -> None:
+    victim = ToyVictim(schema.cardinalities)
+    batch = batch_of(schema, victim)
+    loss = step(defence, victim, batch, ThreatModel(NothingMoves(schema), 2))
+    assert torch.allclose(loss, step(Standard(), victim, batch, ThreatModel(FullSpace(schema), 0)))
 
 
 @pytest.mark.parametrize("name", DEFENCES)

@@ -19,7 +19,7 @@ from hammingbox.experiments.attack_table import PAPER
 from hammingbox.experiments.cases import candidate_cases
 from hammingbox.experiments.complexity import AXES, METHODS
 from hammingbox.experiments.defence_table import DefenceTable
-from hammingbox.experiments.grid import DRAWS, run_grid
+from hammingbox.experiments.grid import DRAWS, plan_grid, run_grid
 from hammingbox.experiments.plan import passes_a_row
 from hammingbox.experiments.recipe import Recipe, defended
 from hammingbox.experiments.statistics import over_seeds
@@ -30,6 +30,7 @@ from hammingbox.report.outcome import write_outcome
 from hammingbox.report.paper_figures import Bar, trade_off_figure
 from hammingbox.report.table import Table
 from hammingbox.store import Store
+from texts import small_reviews, write_reviews
 from toys import ToyVictim, toy_rows, toy_schema
 
 QUICK = replace(SPLICE_QUICK, training={"epochs": 1, "learning_rate": 1e-2})
@@ -68,8 +69,8 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 def test_every_experiment_has_every_preset_and_known_attacks() -> None:
     assert set(EXPERIMENTS) == {
-        "attack-table", "complexity", "trade-off", "concentration", "defence-ag", "defence-imdb", "mixture", "trades",
-        "zeta", "defence-curve-ag", "defence-curve-imdb", "defence-curve-splice", "cases",
+        "attack-table", "complexity", "trade-off", "concentration", "defence-ag", "defence-imdb",
+        "defence-imdb-neighbours", "mixture", "trades", "zeta", "defence-curve-ag", "defence-curve-imdb", "defence-curve-splice", "cases",
     }  # fmt: skip
     for experiment in EXPERIMENTS.values():
         assert set(experiment.sizes) == set(PRESETS), experiment.name
@@ -197,6 +198,29 @@ def test_recipes_that_differ_have_folders_of_their_own() -> None:
         replace(one, start=one), replace(one, defence_settings={"zeta": 1.0}),
     ]  # fmt: skip
     assert len({recipe.folder for recipe in (one, *others)}) == 1 + len(others)
+
+
+def test_other_synonyms_make_another_defended_victim_and_other_runs(workspace: Workspace, tmp_path: Path) -> None:
+    reviews = small_reviews(80)
+    workspace.data_dir = write_reviews(tmp_path / "data", reviews[:48], reviews[48:])
+    start = Recipe(label="standard", data="imdb", model="word_cnn", model_settings={"dim": 4, "channels": 4})
+    start = replace(start, training={"epochs": 1})
+    wordnet, neighbours = (
+        (recipe, defended("HotFlip", recipe, "hotflip", budget=1, epochs=1, robust_rows=2))
+        for recipe in (start, replace(start, neighbours=True))
+    )
+    assert wordnet[0].folder == neighbours[0].folder, "it was trained against nobody"
+    assert wordnet[1].folder != neighbours[1].folder
+    size = Size(victims=wordnet, rows=4, budgets=(1,), attacks=("gga",))
+    other = replace(size, victims=neighbours)
+    (line, _) = run_grid(workspace, other).skipped
+    assert "counterfitted_neighbors" in line
+    (workspace.data_dir / "counterfitted_neighbors.json").write_text('{"film": ["movie"]}')
+    assert len(run_grid(workspace, size).cells) == 2
+    assert sum(step.rows for step in plan_grid(replace(workspace, planned=set()), other) if "gga" in step.what) == 8
+    assert len(run_grid(workspace, other).cells) == 2
+    assert len({run.key.space_sha256 for run in workspace.store.runs()}) == 2
+    assert sum(step.rows for step in plan_grid(replace(workspace, planned=set()), other)) == 0
 
 
 def test_measured_passes_are_the_formulas(workspace: Workspace) -> None:

@@ -14,7 +14,7 @@ from hammingbox.data import imdb
 from hammingbox.data.schema import Splits
 from hammingbox.data.texts import Labelled, text_splits
 from hammingbox.errors import FileError, InputError
-from texts import data_folder, small_reviews
+from texts import data_folder, small_reviews, write_reviews
 
 REVIEWS = small_reviews(80)
 TRAIN, TEST = REVIEWS[:48], [*REVIEWS[48:], REVIEWS[0]]  # REVIEWS[0] stands in both
@@ -28,11 +28,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write_jsonl(folder: Path, train: list[Labelled] = TRAIN, test: list[Labelled] = TEST) -> Path:
-    (folder / "imdb").mkdir(parents=True)
-    for part, rows in (("train", train), ("test", test)):
-        lines = "".join(json.dumps({"label": row.label, "text": row.text}) + "\n" for row in rows)
-        (folder / "imdb" / f"{part}.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
-    return folder
+    return write_reviews(folder, train, test)
 
 
 def as_files() -> dict[str, bytes]:

@@ -42,6 +42,15 @@ def small_splits() -> Splits:
     return text_splits(reviews[:180], reviews[180:], imdb.CLASSES, length=24, size=200, name="small")
 
 
+def write_reviews(folder: Path, train: list[Labelled], test: list[Labelled]) -> Path:
+    """A data folder with reviews as IMDB's loader finds them."""
+    (folder / "imdb").mkdir(parents=True)
+    for part, rows in (("train", train), ("test", test)):
+        lines = "".join(json.dumps({"label": row.label, "text": row.text}) + "\n" for row in rows)
+        (folder / "imdb" / f"{part}.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    return folder
+
+
 def data_folder(name: str) -> Path:
     """The folder of a public data set, or a skip that says what to do."""
     if not _FOLDER or not (Path(_FOLDER) / name).is_dir():

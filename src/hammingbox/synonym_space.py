@@ -133,7 +133,16 @@ def counterfitted(*, data_dir: Path | None = None) -> SynonymTable:
     Raises:
         FileError: they are not there, or damaged.
     """
-    return read_neighbours(_locate(NEIGHBOURS[0], data_dir=data_dir))
+    return read_neighbours(neighbours_file(data_dir=data_dir))
+
+
+def neighbours_file(*, data_dir: Path | None = None) -> Path:
+    """Where counter-fitted neighbours lie.
+
+    Raises:
+        FileError: they are not there.
+    """
+    return _locate(NEIGHBOURS[0], data_dir=data_dir)
 
 
 def _locate(name: str, *, data_dir: Path | None = None) -> Path:

@@ -1,12 +1,14 @@
 """ASCC: adversarial training in the sparse convex hull of the candidates' embeddings (Dong et al. 2021)."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import torch
 from torch.nn import functional
 
-from hammingbox.defences.base import Batch, Defence, Step, divergence, needs_learned_embedding
+from hammingbox.defences.base import Batch, Defence, Step, needs_learned_embedding
+from hammingbox.defences.consistency import divergence, under_one_noise
 from hammingbox.models.frozen import frozen_eval
 from hammingbox.models.soft import SoftRows
 from hammingbox.models.victim import Victim
@@ -53,8 +55,8 @@ class ASCC(Defence):
             weights = self.worst_mixture(victim, batch, candidates)
         # The table of embeddings is made again: the step's gradient goes into the vectors of all candidates.
         mixed = SoftRows(victim, candidates).mix(weights[:, None])[:, 0]
-        together = torch.cat([victim.embed(batch.x), mixed])
-        clean, adversarial = victim.head(together, batch.x.repeat(2, 1)).chunk(2)
+        rows = (victim.embed(batch.x), mixed)
+        clean, adversarial = under_one_noise([partial(victim.head, e, batch.x) for e in rows], batch.x.device)
         loss = functional.cross_entropy(clean, batch.y) + self.weight * divergence(clean, adversarial).mean()
         right = (adversarial.detach().argmax(1) == batch.y).float().mean().item()
         return Step(loss, {"adversarial_accuracy": right})

@@ -7,13 +7,12 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
-from torch.nn import functional
 
 from hammingbox.errors import VictimError
 from hammingbox.models.victim import Victim
 from hammingbox.settings import check_settings
 from hammingbox.space import ThreatModel
-from hammingbox.types import Ids, Labels, Logits, RowFloat
+from hammingbox.types import Ids, Labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +95,6 @@ class Defence(nn.Module, ABC):
     @abstractmethod
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """The loss of a batch."""
-
-
-def divergence(clean: Logits, answer: Logits) -> RowFloat:
-    """KL(clean || answer) of each row."""
-    return functional.kl_div(answer.log_softmax(1), clean.log_softmax(1), reduction="none", log_target=True).sum(1)
 
 
 def needs_learned_embedding(victim: Victim, defence: Defence, threat: ThreatModel) -> None:

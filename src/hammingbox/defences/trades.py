@@ -1,12 +1,14 @@
 """TRADES on the adversarial distribution (Zhang et al. 2019; appendix A.3 of the paper)."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import torch
 from torch.nn import functional
 
-from hammingbox.defences.base import Batch, Step, divergence
+from hammingbox.defences.base import Batch, Step
+from hammingbox.defences.consistency import divergence, under_one_noise
 from hammingbox.defences.inner_pcaa import InnerPCAA
 from hammingbox.models.frozen import frozen_eval
 from hammingbox.models.victim import Victim
@@ -44,10 +46,9 @@ class Trades(InnerPCAA):
             problem = Problem.of(victim, candidates, Untargeted(own), threat.budget)
             points = self.adversarial(problem, batch, RowRandom.for_rows(batch.seed, batch.x))
         owner, slots = all_points(points)
-        moved = candidates.select_points(owner, slots)
-        # One pass for both, so that batch statistics are those of clean and adversarial rows together.
-        logits = victim(torch.cat([batch.x, moved]))
-        clean, adversarial = logits[: len(batch)], logits[len(batch) :]
-        loss = functional.cross_entropy(clean, batch.y) + self.weight * divergence(clean[owner], adversarial).mean()
-        right = (adversarial.detach().argmax(1) == batch.y[owner]).float().mean().item()
+        moved = candidates.select_points(owner, slots).view(len(batch), -1, batch.x.shape[1]).unbind(1)
+        clean, *answers = under_one_noise([partial(victim, rows) for rows in (batch.x, *moved)], batch.x.device)
+        apart = torch.stack([divergence(clean, answer) for answer in answers])
+        loss = functional.cross_entropy(clean, batch.y) + self.weight * apart.mean()
+        right = (torch.stack(answers).detach().argmax(2) == batch.y).float().mean().item()
         return Step(loss, {"adversarial_accuracy": right, "penalty": self.get_buffer("adapted_penalty").item()})

@@ -23,6 +23,7 @@ class Recipe:
         defence_settings: of the defence.
         budget: changes the defence trains against.
         start: the victim the defence begins with.
+        neighbours: the attacker takes counter-fitted neighbours for synonyms, not WordNet's.
     """
 
     label: str
@@ -36,6 +37,7 @@ class Recipe:
     defence_settings: Mapping[str, Any] = field(default_factory=dict)
     budget: int = 0
     start: "Recipe | None" = None
+    neighbours: bool = False
 
     @property
     def folder(self) -> str:
@@ -44,6 +46,8 @@ class Recipe:
             self.data, self.model, sorted(self.model_settings.items()), self.released, sorted(self.training.items()),
             self.train_rows, self.defence, sorted(self.defence_settings.items()), self.budget,
             None if self.start is None else self.start.folder,
+            # A victim that was trained against nobody is the same whoever attacks it.
+            *(("neighbours",) if self.neighbours and self.start is not None else ()),
         )  # fmt: skip
         kind = "released" if self.released else self.defence
         return f"{self.data}-{self.model or 'own'}-{kind}-{sha256(repr(parts).encode())[:8]}"
@@ -82,4 +86,5 @@ def defended(
         defence_settings=settings or {},
         budget=budget,
         start=start,
+        neighbours=start.neighbours,
     )

@@ -18,7 +18,8 @@ from hammingbox.models.registry import build
 from hammingbox.models.released import ips_lstm
 from hammingbox.opened import Opened
 from hammingbox.space import ThreatModel
-from hammingbox.store import Store, evaluate_into
+from hammingbox.store import Store, evaluate_into, space_digest
+from hammingbox.synonym_space import neighbours_file
 from hammingbox.train import TrainConfig
 
 OnRows = Callable[[int, int], None]
@@ -76,8 +77,13 @@ class Workspace:
         return self._opened[recipe.data]
 
     def threat(self, recipe: Recipe, budget: int) -> ThreatModel:
-        """The data set's own threat model at a budget."""
-        return ThreatModel(self.opened(recipe).space(), budget)
+        """The threat model at a budget: the data set's own, unless the recipe names other synonyms.
+
+        Raises:
+            FileError: the neighbours are not at hand.
+        """
+        neighbours = neighbours_file(data_dir=self.data_dir) if recipe.neighbours else None
+        return ThreatModel(self.opened(recipe).space(neighbours=neighbours), budget)
 
     def rows(self, recipe: Recipe, count: int) -> Dataset:
         """The first test rows; all of them where there are fewer."""
@@ -96,10 +102,10 @@ class Workspace:
         """Makes sure that a victim can be had, so that what goes wrong later is not taken for missing data.
 
         Raises:
-            FileError: its data or released weights are not at hand.
+            FileError: its data, synonyms or released weights are not at hand.
             InputError: a package that reads them is not installed.
         """
-        self.opened(recipe)
+        self.threat(recipe, 0)
         if recipe.released:
             self.checkpoint(recipe)
 
@@ -187,7 +193,8 @@ class Workspace:
 
     def remaining(self, recipe: Recipe, attack: Attack, budget: int, seed: int, rows: int) -> int:
         """How many rows of a run are neither recorded nor counted by an earlier plan."""
-        key = (recipe.folder, repr(attack), budget, seed)
+        space = space_digest(self.threat(recipe, budget).space)
+        key = (recipe.folder, space, repr(attack), budget, seed)
         if key in self.planned:
             return 0
         self.planned.add(key)
@@ -195,7 +202,7 @@ class Workspace:
             run.rows
             for run in self.store.runs()
             if Path(run.victim).resolve() == self.path(recipe).resolve()
-            and (run.key.attack, run.key.budget, run.key.seed) == (repr(attack), budget, seed)
+            and (run.key.space_sha256, run.key.attack, run.key.budget, run.key.seed) == key[1:]
         )
         return max(0, rows - recorded)
 
