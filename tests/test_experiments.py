@@ -70,7 +70,8 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 def test_every_experiment_has_every_preset_and_known_attacks() -> None:
     assert set(EXPERIMENTS) == {
         "attack-table", "complexity", "trade-off", "concentration", "defence-ag", "defence-imdb",
-        "defence-imdb-neighbours", "mixture", "trades", "zeta", "defence-curve-ag", "defence-curve-imdb", "defence-curve-splice", "cases",
+        "defence-imdb-neighbours", "mixture", "trades", "zeta", "defence-curve-ag", "defence-curve-imdb",
+        "defence-curve-splice", "cases",
     }  # fmt: skip
     for experiment in EXPERIMENTS.values():
         assert set(experiment.sizes) == set(PRESETS), experiment.name

@@ -14,8 +14,8 @@ from hammingbox.experiments.workspace import Workspace
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
-        ATTACK_TABLE, COMPLEXITY, TRADE_OFF, CONCENTRATION, DEFENCE_AG, DEFENCE_IMDB, DEFENCE_NEIGHBOURS, MIXTURE, TRADES,
-        ZETA, CURVE_AG, CURVE_IMDB, CURVE_SPLICE, CASES,
+        ATTACK_TABLE, COMPLEXITY, TRADE_OFF, CONCENTRATION, DEFENCE_AG, DEFENCE_IMDB, DEFENCE_NEIGHBOURS, MIXTURE,
+        TRADES, ZETA, CURVE_AG, CURVE_IMDB, CURVE_SPLICE, CASES,
     )
 }  # fmt: skip
 
