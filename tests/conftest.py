@@ -9,8 +9,10 @@ import torch  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 from hammingbox.data import splice  # noqa: E402
-from hammingbox.data.schema import Schema, Splits  # noqa: E402
-from toys import ToyVictim, toy_schema  # noqa: E402
+from hammingbox.data.schema import Dataset, Schema, Splits  # noqa: E402
+from hammingbox.models.checkpoint import Checkpoint  # noqa: E402
+from hammingbox.space import FullSpace, ThreatModel  # noqa: E402
+from toys import ToyVictim, toy_rows, toy_schema  # noqa: E402
 
 torch.set_num_threads(1)
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=40)
@@ -30,6 +32,15 @@ def schema() -> Schema:
 @pytest.fixture
 def victim(schema: Schema) -> ToyVictim:
     return ToyVictim(schema.cardinalities, len(schema.classes))
+
+
+@pytest.fixture
+def case(schema: Schema, victim: ToyVictim) -> tuple[Checkpoint, Dataset, ThreatModel]:
+    """What a run of the store is of: a victim, thirty rows and a threat."""
+    x, y = toy_rows(schema, victim, rows=30)
+    y[:4] = (y[:4] + 1) % 3  # four rows are wrong before any attack
+    data = Dataset(schema, x, y, "toy", torch.arange(100, 130))
+    return Checkpoint(victim, "toy", {}, schema), data, ThreatModel(FullSpace(schema), 2)
 
 
 @pytest.fixture(autouse=True)

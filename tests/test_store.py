@@ -1,47 +1,27 @@
 """The run store: nothing lost, nothing done twice, clear words for what cannot go on."""
 
-import contextlib
 import errno
 import multiprocessing
 import sqlite3
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from hammingbox import (
     ATTACKS,
-    BlackBox,
     Checkpoint,
     Dataset,
     FileError,
     FullSpace,
     InputError,
-    MaskedSpace,
     ThreatModel,
     evaluate,
 )
 from hammingbox.errors import TooExpensiveError
-from hammingbox.evaluate import Rows
 from hammingbox.store import FILE, Store, claims, evaluate_into
-from hammingbox.store.store import space_digest
-from toys import ToyVictim, toy_rows, toy_schema
-
-
-@pytest.fixture
-def case(schema, victim: ToyVictim):
-    x, y = toy_rows(schema, victim, rows=30)
-    y[:4] = (y[:4] + 1) % 3  # four rows are wrong before any attack
-    data = Dataset(schema, x, y, "toy", torch.arange(100, 130))
-    return Checkpoint(victim, "toy", {}, schema), data, ThreatModel(FullSpace(schema), 2)
-
-
-def same(a: Rows, b: Rows) -> None:
-    for name in Rows.__dataclass_fields__:
-        assert torch.equal(getattr(a, name), getattr(b, name)), name
+from toys import ToyVictim, same_rows, toy_rows, toy_schema
 
 
 def test_a_store_gives_back_what_evaluate_found(case, tmp_path: Path) -> None:
@@ -49,9 +29,9 @@ def test_a_store_gives_back_what_evaluate_found(case, tmp_path: Path) -> None:
     plain = evaluate(checkpoint.victim, data, threat, ATTACKS["pcaa"](), batch_size=7, seed=3)
     with Store.open(tmp_path, create=True) as store:
         found = evaluate_into(store, checkpoint, data, threat, ATTACKS["pcaa"](), batch_size=7, seed=3, victim="there")
-        same(found.rows, plain.rows)
+        same_rows(found.rows, plain.rows)
         (run,) = store.runs()
-        same(store.rows(run.id), plain.rows)
+        same_rows(store.rows(run.id), plain.rows)
     assert (run.rows, run.name, run.victim, run.model) == (30, "pcaa", "there", "toy")
     assert (run.key.attack, run.key.budget, run.key.seed) == (repr(ATTACKS["pcaa"]()), 2, 3)
     assert (run.key.defence, run.key.target) == ("standard", None)
@@ -87,34 +67,9 @@ def test_only_missing_rows_are_attacked(case, tmp_path: Path, monkeypatch: pytes
         assert len(asked) > 2
         assert sum(seen) == 30
         assert fell == [int(part.success.sum()) for part in (plain.rows.take(r) for r in torch.arange(30).split(5))]
-        same(found.rows, plain.rows)
+        same_rows(found.rows, plain.rows)
         assert [session.rows for session in store.sessions(1)] == [10, 20]
         assert len(store.runs()) == 1
-
-
-@pytest.mark.parametrize("part", ["budget", "seed", "attack", "space", "victim", "defence", "target", "split"])
-def test_every_part_of_the_key_makes_another_run(case, part: str, tmp_path: Path) -> None:
-    checkpoint, data, threat = case
-    other, space, options = checkpoint, threat, {}
-    attack = ATTACKS["ga"]()
-    if part == "budget":
-        space = ThreatModel(threat.space, 1)
-    elif part == "attack":
-        attack = ATTACKS["gga"]()
-    elif part == "space":
-        space = ThreatModel(MaskedSpace(data.schema, forbidden={"f2": ["c4"]}), 2)
-    elif part == "victim":
-        other = Checkpoint(ToyVictim(data.schema.cardinalities, seed=1), "toy", {}, data.schema)
-    elif part == "defence":
-        other = Checkpoint(checkpoint.victim, "toy", {}, data.schema, {"defence": "PAdvT()"})
-    else:
-        options = {"seed": {"seed": 1}, "target": {"target": 0}, "split": {"split": "train"}}[part]
-    with Store.open(tmp_path, create=True) as store:
-        evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"]())
-        evaluate_into(store, other, data, space, attack, **options)
-        first, second = store.runs()
-        assert first.rows == second.rows == 30
-        assert first.key != second.key
 
 
 def test_a_target_is_kept(case, tmp_path: Path) -> None:
@@ -122,21 +77,9 @@ def test_a_target_is_kept(case, tmp_path: Path) -> None:
     plain = evaluate(checkpoint.victim, data, threat, ATTACKS["ga"](), targets=torch.full((30,), 1))
     with Store.open(tmp_path, create=True) as store:
         found = evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), target=1)
-        same(found.rows, plain.rows)
+        same_rows(found.rows, plain.rows)
         assert store.rows(1).success_rate.rows == int((found.rows.correct & (data.labels != 1)).sum()) < 26
         assert store.runs()[0].key.target == 1
-
-
-def test_rows_that_changed_under_their_numbers_are_refused(case, tmp_path: Path) -> None:
-    checkpoint, data, threat = case
-    with Store.open(tmp_path, create=True) as store:
-        evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"]())
-        other = Dataset(data.schema, data.ids.flip(0), data.labels.flip(0), "toy", data.numbers)
-        with pytest.raises(InputError, match="expected row 100 as the store has it"):
-            evaluate_into(store, checkpoint, other, threat, ATTACKS["ga"]())
-        twice = data.take(torch.tensor([0, 0]))
-        with pytest.raises(InputError, match="distinct numbers"):
-            evaluate_into(store, checkpoint, twice, threat, ATTACKS["ga"]())
 
 
 def test_a_refusal_is_noted_and_taken_back(case, tmp_path: Path) -> None:
@@ -236,9 +179,9 @@ def test_a_full_disk_keeps_whole_batches_and_the_run_goes_on(case, schema, tmp_p
             evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), batch_size=1)
         kept = store.rows(1)
         assert 0 < len(kept) < 120
-        same(kept, plain.rows.take(torch.arange(len(kept))))
+        same_rows(kept, plain.rows.take(torch.arange(len(kept))))
         connection.execute("PRAGMA max_page_count = 1000000")
-        same(evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), batch_size=1).rows, plain.rows)
+        same_rows(evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), batch_size=1).rows, plain.rows)
 
 
 def test_a_reader_needs_no_permission_to_write(case, tmp_path: Path) -> None:
@@ -301,12 +244,12 @@ def test_without_locks_a_batch_done_twice_is_recorded_once(
                 others.append(evaluate_into(two, checkpoint, data, threat, attack, batch_size=10))
 
         found = evaluate_into(one, checkpoint, data, threat, attack, batch_size=10, on_rows=meanwhile)
-        same(found.rows, others[0].rows)
+        same_rows(found.rows, others[0].rows)
         session = one.begin_session(1, {})
         assert one.add(1, session, found.rows, data.schema, 5.0) == 0, "all rows are there"
         assert [s.rows for s in one.sessions(1)] == [10, 20, 0]
         assert one.sessions(1)[-1].seconds == 0.0
-        same(one.rows(1), found.rows)
+        same_rows(one.rows(1), found.rows)
 
 
 def work(folder: Path, start: object) -> None:
@@ -345,69 +288,7 @@ def test_two_processes_share_a_run(tmp_path: Path) -> None:
         plain = evaluate(
             victim, Dataset(schema, x, y), ThreatModel(FullSpace(schema), 2), ATTACKS["pcaa"](), batch_size=2
         )
-        same(store.rows(run.id), plain.rows)
-
-
-# What identifies a run ------------------------------------------------------------------------------------------
-
-
-def box(answer: tuple[float, float, float], name: str = "") -> BlackBox:
-    return BlackBox(lambda rows: np.tile(answer, (len(rows), 1)), name=name)
-
-
-def test_a_victim_without_weights_is_recorded_by_its_name(case, tmp_path: Path) -> None:
-    _, data, threat = case
-    attack = ATTACKS["random"]()
-    one, other = box((0.7, 0.2, 0.1), "one"), box((0.1, 0.2, 0.7), "other")
-    with Store.open(tmp_path, create=True) as store:
-        with pytest.raises(InputError, match="got a BlackBox with neither"):
-            evaluate_into(store, Checkpoint(box((1.0, 0.0, 0.0)), "box", {}, data.schema), data, threat, attack)
-        assert store.runs() == []
-        for victim in (one, other):
-            found = evaluate_into(store, Checkpoint(victim, "box", {}, data.schema), data, threat, attack)
-            same(found.rows.take(torch.arange(30)), store.rows(len(store.runs())))
-            assert torch.equal(found.rows.clean_logits, victim(data.ids).float())
-        assert len(store.runs()) == 2
-
-
-def test_a_victim_that_answers_otherwise_than_recorded_is_refused(case, tmp_path: Path) -> None:
-    _, data, threat = case
-    with Store.open(tmp_path, create=True) as store:
-        for answer, refused in (((0.7, 0.2, 0.1), False), ((0.7, 0.2001, 0.0999), False), ((0.6, 0.3, 0.1), True)):
-            checkpoint = Checkpoint(box(answer, "the box"), "box", {}, data.schema)
-            with (
-                pytest.raises(InputError, match="recorded for row 100, got another one")
-                if refused
-                else contextlib.nullcontext()
-            ):
-                evaluate_into(store, checkpoint, data, threat, ATTACKS["random"]())
-
-
-def limited(categories: int):
-    """A factory of rules: what they share is their name."""
-    return lambda ids: torch.arange(5).expand(*ids.shape, 5) < categories
-
-
-def anything(ids: torch.Tensor) -> torch.Tensor:
-    return torch.ones(*ids.shape, 5, dtype=torch.bool)
-
-
-def test_rules_are_recorded_by_names_of_their_own(case, tmp_path: Path) -> None:
-    checkpoint, data, _ = case
-    rules = {"two": limited(2), "three": limited(3), "part": partial(anything)}
-    with Store.open(tmp_path, create=True) as store:
-        for name, rule in rules.items():
-            nameless = ThreatModel(MaskedSpace(data.schema, rule=rule), 2)
-            with pytest.raises(InputError, match=r"Pass rule_name="):
-                evaluate_into(store, checkpoint, data, nameless, ATTACKS["ga"]())
-            space = MaskedSpace(data.schema, rule=rule, rule_name=name)
-            found = evaluate_into(store, checkpoint, data, ThreatModel(space, 2), ATTACKS["ga"]())
-            assert space.candidates(data.ids).contains(found.rows.adversarial).all()
-        assert [store.space(run)["rule"] for run in store.runs()] == ["two", "three", "part"]
-    named = space_digest(MaskedSpace(data.schema, rule=anything))
-    assert named == "cdf5c046bc698c9046d5e0b3f700e8558a4c63ef6da6697ea79699eb9d00fb1f", (
-        "the identity of a function of a module stays what it was"
-    )
+        same_rows(store.rows(run.id), plain.rows)
 
 
 @pytest.mark.parametrize("target", [7, -1])

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from hammingbox.data.schema import Feature, Schema
+from hammingbox.evaluate import Rows
 from hammingbox.layout import Layout
 from hammingbox.models.embedding import CategoryEmbedding
 from hammingbox.models.victim import Victim
@@ -67,3 +68,9 @@ def toy_rows(schema: Schema, victim: Victim, rows: int = 12, seed: int = 1) -> t
     labels = victim.eval()(ids).argmax(1)
     victim.train(training)
     return ids, labels
+
+
+def same_rows(a: Rows, b: Rows) -> None:
+    """Asserts that two evaluations found the same."""
+    for name in Rows.__dataclass_fields__:
+        assert torch.equal(getattr(a, name), getattr(b, name)), name
