@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from hammingbox.experiments.base import Outcome, Size
-from hammingbox.experiments.defence_ag import ALONE, SHORTER, TRAINING
+from hammingbox.experiments.defence_ag import ALONE, SHORTER, TRAINING, wide
 from hammingbox.experiments.defence_imdb import MIXTURE, ZETA
 from hammingbox.experiments.defence_table import CLEAN, COMMON_REASONS, WORST, DefenceTable, errors, evaluated
 from hammingbox.experiments.grid import Grid
@@ -66,6 +66,7 @@ _AG_POINTS = (
         for share in (0.5, 0.0)
     ),
     defended("PAdvT, all rows", AG, "padvt", budget=4, settings=ALONE, **TRAINING),
+    *wide(4),
 )  # fmt: skip
 
 _SMOKE = Size(
