@@ -61,7 +61,7 @@ def _defended(victim: Recipe, budget: int, **training: Any) -> tuple[Recipe, ...
 
 
 def wide(budget: int) -> tuple[Recipe, Recipe]:
-    """The standard net and PAdvT with twice the channels, trained longer: the smaller one cannot fit what it is shown."""
+    """The standard net and PAdvT with twice the channels, trained longer: the smaller one underfits attacked rows."""
     start = replace(AG_WIDE, label="standard, wide")
     return start, defended("PAdvT, wide", start, "padvt", budget=budget, settings=ALONE, **LONGER)
 
