@@ -44,7 +44,7 @@ _REASONS = (
 TRAINING: dict[str, Any] = {"epochs": 5, "learning_rate": 3e-3, "robust_rows": 250}
 SHORTER = TRAINING | {"epochs": 2, "train_rows": 16_000}
 """Less than half of the rows, twice: for lines that are compared with each other and need not be the best."""
-LONGER = TRAINING | {"epochs": 8}
+LONGER = TRAINING | {"epochs": 6}
 
 
 ALONE = {"clean_share": 0.0}
@@ -96,7 +96,11 @@ DEFENCE_AG = DefenceTable(
     },
     paper=_PAPER | {f"{line}, wide": _PAPER[line] for line in ("standard", "PAdvT")},
     paper_data=("ag_news", "ag_news_paper"),
-    reasons=(*_REASONS, "Wide: 384 channels instead of 192, and eight epochs of PAdvT instead of five."),
+    reasons=(
+        *_REASONS,
+        "Wide: 384 channels instead of 192, six epochs of PAdvT instead of five, and no characters blanked in training "
+        "(the others blank a tenth in all trainings, which is a defence by itself).",
+    ),
 )
 
 TRADES = DefenceTable(
