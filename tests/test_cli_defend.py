@@ -62,6 +62,31 @@ def test_without_a_start_a_standard_model_is_trained_first(tmp_path: Path) -> No
     assert load_checkpoint(tmp_path / "robust" / "start").training["defence"] == "Standard()"
 
 
+def test_a_start_of_another_training_is_not_taken(tmp_path: Path) -> None:
+    data, out = tmp_path / "own.csv", tmp_path / "robust"
+
+    def write(yes: str, no: str) -> None:
+        rows = (f"{i % 3},{i % 5},{i % 2},{yes if i % 3 else no}\n" for i in range(240))
+        data.write_text("a,b,c,label\n" + "".join(rows))
+
+    arguments = ("defend", data, "--label", "label", "--budget", 1, "--epochs", 1, "--robust-rows", 10, "--out", out)
+    write("yes", "no")
+    run(*arguments)
+    began = load_checkpoint(out / "start").training["data_sha256"]
+    for path in out.iterdir():
+        if path.is_file():
+            path.unlink()  # as if it had been killed before its first epoch was over
+    with pytest.raises(FileError, match=r"start.*another config\. Choose another --out"):
+        call(*arguments, "--seed", 1)
+    run(*arguments)
+    assert load_checkpoint(out / "start").training["data_sha256"] == began
+    write("no", "yes")
+    run(*arguments, "--overwrite")
+    anew = load_checkpoint(out / "start").training["data_sha256"]
+    assert anew != began
+    assert load_checkpoint(out).training["data_sha256"] == anew
+
+
 def test_a_killed_defence_goes_on_to_the_same_weights(start: Path, tmp_path: Path) -> None:
     arguments = ("defend", "splice", "--start", start, "--defence", "padvt", "--rows", 512, "--epochs", 4,
                  "--robust-rows", 20, "--json")  # fmt: skip
@@ -152,6 +177,8 @@ def test_the_size_of_a_batch_is_what_was_given_or_what_suits_the_model(
         (("--epochs", "0"), "epochs above 0"),
         (("--model", "lstm"), "expected a checkpoint of the model 'lstm'"),
         (("--rows", "999999"), "expected at most"),
+        (("--set", "tau=1e999"), "expected tau as a finite number, got inf"),
+        (("--seed", "99999999999999999999"), "is not in the range"),
     ],
 )
 def test_mistakes_are_one_sentence(arguments: tuple[str, ...], message: str, start: Path, tmp_path: Path) -> None:

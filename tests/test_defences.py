@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from hammingbox.attacks import Exhaustive, HotFlip
+from hammingbox.attacks.pcaa import initial_log_pi
 from hammingbox.data.schema import Dataset, Schema, Splits
 from hammingbox.defences import ASCC, DEFENCES, Batch, Defence, L2Ball, PAdvT, Standard, Trades
 from hammingbox.defences.ascc import simplex
@@ -88,6 +89,52 @@ def test_dropout_is_not_taken_for_a_change(defence: Defence, schema: Schema) -> 
     batch = batch_of(schema, victim)
     loss = step(defence, victim, batch, ThreatModel(NothingMoves(schema), 2))
     assert torch.allclose(loss, step(Standard(), victim, batch, ThreatModel(FullSpace(schema), 0)))
+
+
+def test_noise_moves_on_between_steps(schema: Schema) -> None:
+    victim = ToyVictim(schema.cardinalities).train()
+    batch, threat = batch_of(schema, victim), ThreatModel(FullSpace(schema), 2)
+    for defence in (Trades(), ASCC()):
+        defence.begin(victim, len(batch), threat)
+        with torch.random.fork_rng(devices=[]):
+            assert defence(victim, batch, threat).loss != defence(victim, batch, threat).loss
+
+
+@pytest.mark.parametrize("kind", [Trades, ASCC])
+def test_the_divergence_counts_by_its_weight(kind: type[Trades] | type[ASCC], schema: Schema) -> None:
+    victim = ToyVictim(schema.cardinalities)
+    batch, threat = batch_of(schema, victim), ThreatModel(FullSpace(schema), 2)
+    none, one, two = (step(kind(weight=weight), victim, batch, threat) for weight in (0.0, 1.0, 2.0))
+    torch.testing.assert_close(two - none, 2 * (one - none))
+    assert one > none + 1e-3
+
+
+def test_trades_attacks_the_answer_and_not_the_label(schema: Schema) -> None:
+    victim = ToyVictim(schema.cardinalities)
+    batch, threat = batch_of(schema, victim), ThreatModel(FullSpace(schema), 2)
+    other = replace(batch, y=(batch.y + 1) % 3)
+    apart = [
+        step(Trades(weight=1.0), victim, labelled, threat) - step(Standard(), victim, labelled, threat)
+        for labelled in (batch, other)
+    ]
+    torch.testing.assert_close(apart[0], apart[1])
+
+
+def test_several_draws_a_row_are_averaged(schema: Schema) -> None:
+    victim = ToyVictim(schema.cardinalities)
+    victim.body[1] = nn.Identity()
+    batch, threat = batch_of(schema, victim), ThreatModel(FullSpace(schema), 2)
+    defence = PAdvT(n_adv=3, clean_share=0.5)
+    loss = step(defence, victim, batch, threat)
+    half = len(batch) // 2
+    part = batch.take(slice(0, half))
+    with frozen_eval(victim):
+        candidates = threat.space.candidates(part.x)
+        problem = Problem.of(victim, candidates, Untargeted(part.y), 2)
+        points = defence.adversarial(problem, part, RowRandom.for_rows(part.seed, part.x))
+        attacked = [functional.cross_entropy(victim(candidates.select(points[:, i])), part.y) for i in range(3)]
+        clean = functional.cross_entropy(victim(batch.x[half:]), batch.y[half:])
+    torch.testing.assert_close(loss, (torch.stack(attacked).mean() + clean) / 2)
 
 
 @pytest.mark.parametrize("name", DEFENCES)
@@ -172,8 +219,17 @@ def test_the_penalty_follows_line_9(zeta: float, grows: bool, schema: Schema) ->
     step(defence, victim, batch, threat)
     penalty = defence.get_buffer("adapted_penalty").item()
     assert (penalty > 1.0) == grows
-    for _ in range(5):
-        step(defence, victim, batch, threat)
+    part = batch.take(slice(0, len(batch) // 2))  # half of the batch stays clean
+    with frozen_eval(victim):
+        problem = Problem.of(victim, threat.space.candidates(part.x), Untargeted(part.y), 2)
+        attack = replace(defence.attack, penalty=1.0)
+        random = RowRandom.for_rows(part.seed, part.x)
+        found = attack.algorithm_1(problem, random, zeta, mirror=False, initial=initial_log_pi(problem.candidates, 2.0))
+    expected = 1.0 - 0.1 * (2 * zeta - found.cross_entropy.mean().item())
+    assert penalty == pytest.approx(max(0.0, expected), rel=1e-4)
+    with torch.random.fork_rng(devices=[]):
+        for _ in range(20):
+            defence(victim.train(), batch, threat)
     assert defence.get_buffer("adapted_penalty").item() >= 0.0
 
 
@@ -195,6 +251,24 @@ def test_a_warm_start_remembers_what_was_likely(schema: Schema) -> None:
     assert (raised.sum(1) <= 3).all()
     assert not (raised & ~problem.candidates.moves).any(), "only valid changes may be remembered"
     assert "memory.log_odds" in defence.state_dict()
+
+
+def test_a_warm_start_is_used(schema: Schema) -> None:
+    """One tiny step from a start that holds the remembered changes for likely draws just these."""
+    victim = ToyVictim(schema.cardinalities).eval()
+    x, y = toy_rows(schema, victim)
+    batch, threat = Batch(torch.arange(len(x)), x, y, 0), ThreatModel(FullSpace(schema), 1)
+    defence = PAdvT(warm=1, steps=1, learning_rate=1e-6, draws=1, zeta=50.0)
+    defence.begin(victim, len(x), threat)
+    assert defence.memory is not None
+    with frozen_eval(victim):
+        candidates = threat.space.candidates(x)
+        problem = Problem.of(victim, candidates, Untargeted(y), 1)
+        option = candidates.layout.starts[2] + 1
+        defence.memory.options.fill_(int(option))
+        defence.memory.log_odds.fill_(50.0)
+        points = defence.adversarial(problem, batch, RowRandom.for_rows(0, x))
+    assert (points[:, 0, 2] == 1).all()
 
 
 def test_a_share_of_clean_rows_stays_clean(schema: Schema) -> None:

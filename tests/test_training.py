@@ -9,12 +9,14 @@ import pytest
 import torch
 
 from hammingbox.data.schema import Splits
-from hammingbox.defences import DEFENCES, Defence
-from hammingbox.errors import FileError, InputError
+from hammingbox.defences import DEFENCES, Batch, Defence, Standard
+from hammingbox.defences.base import Step
+from hammingbox.errors import FileError, InputError, VictimError
 from hammingbox.models.checkpoint import weights_digest
 from hammingbox.models.registry import build
+from hammingbox.models.victim import Victim
 from hammingbox.space import MaskedSpace, ThreatModel
-from hammingbox.train import Epoch, TrainConfig, accuracy, fit
+from hammingbox.train import Epoch, TrainConfig, accuracy, descend, fit, in_batches
 from hammingbox.training_cost import relative_cost
 from hammingbox.training_state import STATE
 
@@ -164,6 +166,70 @@ def test_the_criterion_chooses_the_epoch(small: Splits) -> None:
         assert score(best[-1]) == max(score(epoch) for epoch in history)
 
 
+def test_the_weights_kept_are_those_of_the_best_epoch(small: Splits) -> None:
+    victim = build("cnn", small.schema, seed=0)
+    # So large and constant a rate that the last of many epochs is not the best.
+    config = TrainConfig(epochs=12, learning_rate=5e-2, schedule="constant", patience=99)
+    history = fit(victim, small, config)
+    best = [epoch for epoch in history if epoch.best][-1]
+    assert history[-1].validation_accuracy < best.validation_accuracy, "the case tests nothing"
+    assert accuracy(victim, small.validation) == best.validation_accuracy
+
+
+def test_gradients_are_clipped(small: Splits) -> None:
+    victim = build("cnn", small.schema, seed=0)
+    x, _ = small.train.batch(slice(0, 8))
+    descend(victim, torch.optim.SGD(victim.parameters(), lr=0.0), 1e6 * victim(x).square().mean(), 0.5)
+    assert torch.cat([p.grad.flatten() for p in victim.parameters()]).norm() == pytest.approx(0.5, rel=1e-3)
+
+
+def test_a_callback_that_draws_random_numbers_changes_nothing(small: Splits) -> None:
+    digests = []
+    for draws in (0, 3):
+        victim = build("cnn", small.schema, seed=0)
+        fit(
+            victim, small, TrainConfig(epochs=2),
+            on_epoch=lambda _, n=draws: torch.rand(n), on_step=lambda _, n=draws: torch.rand(n),
+        )  # fmt: skip
+        digests.append(weights_digest(victim))
+    assert digests[0] == digests[1]
+
+
+@pytest.mark.parametrize(("rows", "sizes"), [(129, [64, 65]), (128, [64, 64]), (1, [1]), (65, [65])])
+def test_one_row_left_over_joins_the_last_batch(rows: int, sizes: list[int]) -> None:
+    parts = in_batches(torch.arange(rows), 64)
+    assert [len(part) for part in parts] == sizes
+    assert torch.equal(torch.cat(parts), torch.arange(rows))
+
+
+@pytest.mark.parametrize("name", DEFENCES)
+def test_a_net_that_normalises_over_batches_trains_on_any_number_of_rows(name: str, small: Splits) -> None:
+    victim = build("char_cnn", small.schema, dim=4, channels=4, hidden=4)
+    few = replace(small, train=small.train.take(slice(0, 9)))
+    fit(victim, few, TrainConfig(epochs=1, batch_size=8), defence=DEFENCES[name](), threat=threat_on(small))
+    with pytest.raises(InputError, match="at least 2 rows a batch for CharCNN"):
+        fit(victim, few, TrainConfig(epochs=1, batch_size=1), defence=DEFENCES[name](), threat=threat_on(small))
+
+
+def test_notes_are_averages_over_rows_that_have_them(small: Splits) -> None:
+    class Noting(Standard):
+        def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
+            step = super().forward(victim, batch, threat)
+            return Step(step.loss, {"rows": float(len(batch))} if len(batch) > 30 else {})
+
+    victim = build("cnn", small.schema, seed=0)
+    few = replace(small, train=small.train.take(slice(0, 120)))  # batches of 50, 50 and 20
+    (epoch,) = fit(victim, few, TrainConfig(epochs=1, batch_size=50), defence=Noting(), threat=threat_on(small))
+    assert epoch.notes == {"rows": 50.0}
+
+
+@pytest.mark.parametrize("name", ["standard", "padvt"])
+def test_a_ruinous_learning_rate_is_named(name: str, small: Splits) -> None:
+    victim = build("cnn", small.schema, seed=0)
+    with pytest.raises(VictimError, match=r"got NaN or infinity\. Lower the learning rate"):
+        fit(victim, small, TrainConfig(learning_rate=1e30), defence=DEFENCES[name](), threat=threat_on(small))
+
+
 def test_the_ramp_raises_the_budget_and_no_epoch_before_its_end_is_best(small: Splits) -> None:
     _, history = run(small, DEFENCES["hotflip"](), TrainConfig(epochs=3, ramp=2))
     assert [epoch.budget for epoch in history] == [1, 2, 2]
@@ -194,6 +260,10 @@ def test_settings_that_make_no_sense_are_refused(small: Splits) -> None:
         TrainConfig(criterion="robust")
     with pytest.raises(InputError, match="expected learning_rate above 0"):
         TrainConfig(learning_rate=0.0)
+    with pytest.raises(InputError, match=r"expected a seed below 2\*\*63"):
+        TrainConfig(seed=2**64)
+    with pytest.raises(InputError, match="expected learning_rate as a finite number, got inf"):
+        TrainConfig(learning_rate=float("inf"))
     with pytest.raises(InputError, match="expected a threat model to train PAdvT against"):
         fit(build("cnn", small.schema), small, TrainConfig(), defence=DEFENCES["padvt"]())
 

@@ -1,5 +1,6 @@
 """Settings of attacks, defences and trainings are checked where they are made: kind, choice and sign."""
 
+import math
 from dataclasses import fields
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin
@@ -30,6 +31,8 @@ def check_settings(settings: Any) -> None:
         if not parts:
             raise InputError(f"expected at least one value for {name}, got none.")
         for part in parts:
+            if isinstance(part, float) and math.isinf(part):
+                raise InputError(f"expected {name} as a finite number, got {part}.")
             if _is_number(part) and not (part >= 0 if name in may_be_zero else part > 0):
                 raise InputError(f"expected {name} {'of at least' if name in may_be_zero else 'above'} 0, got {part}.")
 

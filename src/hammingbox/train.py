@@ -1,20 +1,21 @@
 """Training: one loop for every defence, with early stopping, and a state from which a killed run goes on."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from torch import Tensor
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from hammingbox.attacks.base import Attack
 from hammingbox.attacks.swap import Swap
 from hammingbox.data.schema import Dataset, Splits
-from hammingbox.defences.base import Batch, Defence
+from hammingbox.defences.base import Batch, Defence, Step
 from hammingbox.defences.standard import Standard
 from hammingbox.errors import InputError, VictimError
 from hammingbox.models.checkpoint import weights_digest
@@ -28,6 +29,8 @@ from hammingbox.training_state import TrainingState, read_state, write_state
 
 Criterion = Literal["clean", "robust", "mean"]
 
+_SEEDS = 2**63
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
@@ -36,9 +39,9 @@ class TrainConfig:
     Attributes:
         epochs: at most this many passes over the training rows.
         batch_size: rows a step.
-        learning_rate: of Adam.
+        learning_rate: of AdamW.
         schedule: the learning rate falls to zero along a cosine, or stays.
-        weight_decay: of Adam.
+        weight_decay: of AdamW.
         clip: largest norm of the gradient.
         patience: stop when the criterion has not risen for so many epochs at the full budget.
         criterion: the epoch kept has the best validation accuracy on clean rows, on attacked rows, or their mean.
@@ -64,6 +67,8 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if self.seed >= _SEEDS:
+            raise InputError(f"expected a seed below 2**63, got {self.seed}.")
         if self.criterion != "clean" and not self.robust_rows:
             raise InputError(f"expected robust_rows above 0 for the criterion {self.criterion!r}, got 0.")
         if self.ramp > self.epochs:
@@ -150,6 +155,7 @@ def fit(
         training.restore(state)
         for epoch in training.history:
             on_epoch(epoch)
+    on_epoch, on_step = _undisturbed(on_epoch), _undisturbed(on_step)
     # Dropout draws from the global generator: borrow it and give it back.
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.set_state(training.dropout_state)
@@ -161,6 +167,19 @@ def fit(
     victim.load_state_dict(training.best_weights)
     victim.eval()
     return training.history
+
+
+Told = TypeVar("Told")
+
+
+def _undisturbed(callback: Callable[[Told], None]) -> Callable[[Told], None]:
+    """A callback whose own random numbers do not change the training's."""
+
+    def call(told: Told) -> None:
+        with torch.random.fork_rng(devices=[]):
+            callback(told)
+
+    return call
 
 
 class _Training:
@@ -178,6 +197,10 @@ class _Training:
             if not isinstance(defence, Standard) or config.robust_rows:
                 raise InputError(f"expected a threat model to train {type(defence).__name__} against, got none.")
             threat = ThreatModel(FullSpace(splits.schema), 0)
+        if min(config.batch_size, len(splits.train)) < 2 and any(isinstance(p, _BatchNorm) for p in victim.modules()):
+            raise InputError(
+                f"expected at least 2 rows a batch for {type(victim).__name__}, which normalises over a batch, got 1."
+            )
         self.victim, self.splits, self.config, self.defence, self.threat = victim, splits, config, defence, threat
         defence.begin(victim, len(splits.train), threat)
         self.identity: dict[str, Any] = {
@@ -191,7 +214,7 @@ class _Training:
         }
         trained = [p for p in victim.parameters() if p.requires_grad]
         self.optimiser = torch.optim.AdamW(trained, lr=config.learning_rate, weight_decay=config.weight_decay)
-        self.steps = -(-len(splits.train) // config.batch_size)
+        self.steps = len(in_batches(torch.arange(len(splits.train)), config.batch_size))
         whole = config.epochs * self.steps
         self.schedule: torch.optim.lr_scheduler.LRScheduler = (
             torch.optim.lr_scheduler.CosineAnnealingLR(self.optimiser, whole)
@@ -220,22 +243,19 @@ class _Training:
     def run_epoch(self, on_step: Callable[[Progress], None]) -> None:
         """One pass over the training rows, and what the validation rows say of it."""
         config, epoch = self.config, len(self.history) + 1
-        begin, total, notes = perf_counter(), 0.0, dict[str, float]()
+        begin, total, notes = perf_counter(), 0.0, _Means()
         threat = ThreatModel(self.threat.space, self.budget(epoch))
         self.victim.train()
-        everything = torch.randperm(len(self.splits.train), generator=self.order).split(config.batch_size)
-        for number, rows in enumerate(everything, 1):
+        everything = torch.randperm(len(self.splits.train), generator=self.order)
+        for number, rows in enumerate(in_batches(everything, config.batch_size), 1):
             x, y = self.splits.train.batch(rows)
             # A seed of its own for every step: the noise of inner attacks needs no state.
             batch = Batch(rows, x, y, seed=(config.seed << 40) + (epoch - 1) * self.steps + number)
-            step = self.defence(self.victim, batch, threat)
-            if not step.loss.isfinite():
-                raise VictimError("expected a finite training loss, got NaN or infinity. Lower the learning rate.")
+            step = self._step(batch, threat)
             descend(self.victim, self.optimiser, step.loss, config.clip)
             self.schedule.step()
             total += step.loss.item() * len(rows)
-            for name, value in step.notes.items():
-                notes[name] = notes.get(name, 0.0) + value / self.steps
+            notes.add(step.notes, len(rows))
             on_step(Progress(epoch, number, self.steps, step.loss.item()))
         seconds = perf_counter() - begin
         self.victim.eval()
@@ -253,9 +273,23 @@ class _Training:
         self.history.append(
             Epoch(
                 epoch, config.epochs, total / len(self.splits.train), clean, robust, seconds, best, threat.budget,
-                notes, elapsed,
+                notes.values, elapsed,
             )
         )  # fmt: skip
+
+    def _step(self, batch: Batch, threat: ThreatModel) -> Step:
+        remedy = "got NaN or infinity. Lower the learning rate."
+        try:
+            step = self.defence(self.victim, batch, threat)
+        except VictimError as error:
+            # An inner attack looks at the victim's answers first, and knows nothing of the step that ruined them.
+            with torch.no_grad():
+                if self.victim(batch.x).isfinite().all():
+                    raise
+            raise VictimError(f"expected finite answers in training, {remedy}") from error
+        if not step.loss.isfinite():
+            raise VictimError(f"expected a finite training loss, {remedy}")
+        return step
 
     def _score(self, clean: float, robust: float | None) -> float:
         if self.config.criterion == "clean" or robust is None:
@@ -311,6 +345,28 @@ class _Training:
         self.history = [Epoch(**line) for line in numbers["history"]]
         # A state of an earlier version knows the seconds of steps alone.
         self.seconds_before = self.history[-1].elapsed or sum(epoch.seconds for epoch in self.history)
+
+
+class _Means:
+    """Averages of a defence's own numbers over the rows of the steps that gave them."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, tuple[float, int]] = {}
+
+    def add(self, notes: Mapping[str, float], rows: int) -> None:
+        for name, value in notes.items():
+            total, seen = self._sums.get(name, (0.0, 0))
+            self._sums[name] = total + value * rows, seen + rows
+
+    @property
+    def values(self) -> dict[str, float]:
+        return {name: total / rows for name, (total, rows) in self._sums.items()}
+
+
+def in_batches(rows: Int64[Tensor, "rows"], size: int) -> list[Int64[Tensor, "some"]]:
+    """Rows in batches; one row that is left over joins the last batch, since nothing can be normalised over it."""
+    parts = list(rows.split(size))
+    return [*parts[:-2], torch.cat(parts[-2:])] if len(rows) % size == 1 and len(parts) > 1 else parts
 
 
 def descend(victim: Victim, optimiser: torch.optim.Optimizer, loss: Float[Tensor, ""], clip: float) -> None:

@@ -1,6 +1,6 @@
 """`hammingbox defend`: trains a model that resists, written as a checkpoint like any other."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,8 +24,8 @@ from hammingbox.cli.options import (
 )
 from hammingbox.cli.training import keep_finished, train_victim
 from hammingbox.defences import DEFENCES
-from hammingbox.errors import InputError
-from hammingbox.models.checkpoint import Checkpoint, load_checkpoint
+from hammingbox.errors import FileError, InputError
+from hammingbox.models.checkpoint import CONFIG, Checkpoint, load_checkpoint
 from hammingbox.models.registry import VICTIMS, build
 from hammingbox.space import ThreatModel
 from hammingbox.train import TrainConfig
@@ -57,8 +57,12 @@ def defend(
     ] = "mean",
     robust_rows: Annotated[int, typer.Option(min=0, help="Validation rows attacked after each epoch.")] = 200,
     ramp: Annotated[int, typer.Option(min=1, help="Epochs over which the budget rises from 1.")] = 1,
-    rows: Annotated[int | None, typer.Option(min=1, help="Train on the first rows of the training part only.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the order of rows, dropout and inner attacks.")] = 0,
+    rows: Annotated[
+        int | None, typer.Option(min=1, help="Defend on the first rows of the training part only; a start takes all.")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**63 - 1, help="Of the order of rows, dropout and inner attacks.")
+    ] = 0,
     label: Label = None,
     schema_file: SchemaFile = None,
     data_dir: DataDir = None,
@@ -94,7 +98,7 @@ def defend(
     if began is None:
         # A model that the defence cannot train is refused before its start is trained.
         chosen.begin(build(name, schema, seed=seed), len(train_rows), threat)
-        began = _start(opened, name, suits, seed, out_dir)
+        began = _start(opened, name, TrainConfig(**suits, seed=seed), out_dir / START, overwrite)
     if model is not None and began.model != model:
         raise InputError(f"expected a checkpoint of the model {model!r} to start from, got one of {began.model!r}.")
     opened = replace(opened, splits=replace(opened.splits, train=train_rows))
@@ -112,11 +116,24 @@ def defend(
     )
 
 
-def _start(opened: Opened, model: str, suits: dict[str, Any], seed: int, folder: Path) -> Checkpoint:
-    """The standard model a defence begins with: found in the folder, or trained."""
-    place = folder / START
-    if not (place / "config.json").exists():
-        victim = build(model, opened.splits.schema, seed=seed)
-        untrained = Checkpoint(victim, model, {}, opened.splits.schema)
-        train_victim(opened, untrained, TrainConfig(**suits, seed=seed), place)
-    return load_checkpoint(place, schema=opened.splits.schema)
+def _start(opened: Opened, model: str, config: TrainConfig, place: Path, overwrite: bool) -> Checkpoint:
+    """The standard model a defence begins with: found in its folder, or trained.
+
+    Raises:
+        FileError: the one there was trained in another way, or on other rows.
+    """
+    schema = opened.splits.schema
+    if (place / CONFIG).exists():
+        found = load_checkpoint(place)
+        expected = {"model": model, "data_sha256": opened.splits.train.digest, "config": asdict(config)}
+        other = ", ".join(name for name, value in expected.items() if found.training.get(name) != value)
+        if not other:
+            return load_checkpoint(place, schema=schema)
+        if not overwrite:
+            raise FileError(
+                f"expected the start of this training in {place}, got one with another {other}. "
+                "Choose another --out, give a --start, or train both anew with --overwrite."
+            )
+    untrained = Checkpoint(build(model, schema, seed=config.seed), model, {}, schema)
+    train_victim(opened, untrained, config, place)
+    return load_checkpoint(place, schema=schema)

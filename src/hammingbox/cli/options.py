@@ -66,7 +66,7 @@ def made_from(kind: str, table: Mapping[str, Callable[..., Made]], name: str, se
         if not separator:
             raise InputError(f"expected --set NAME=VALUE, got {item!r}.")
         try:
-            changes[key] = ast.literal_eval(value)
+            changes[key] = ast.literal_eval(value.capitalize() if value.lower() in ("true", "false") else value)
         except (ValueError, SyntaxError):
             changes[key] = value
     default: Any = table[name]()

@@ -28,7 +28,9 @@ def train(
     batch_size: Annotated[int | None, typer.Option(help="Rows a step.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Of Adam.")] = None,
     patience: Annotated[int | None, typer.Option(help="Epochs without a better validation accuracy.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the first weights, the order of rows and dropout.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**63 - 1, help="Of the first weights, the order of rows and dropout.")
+    ] = 0,
     label: Label = None,
     schema_file: SchemaFile = None,
     data_dir: DataDir = None,

@@ -25,7 +25,7 @@ class AdversarialRows(Defence):
     its main tables have no clean rows).
 
     Attributes:
-        clean_share: rows of a batch that stay as they are.
+        clean_share: rows of a batch that stay as they are; one is always attacked.
     """
 
     may_be_zero: ClassVar[tuple[str, ...]] = ("clean_share",)
@@ -48,8 +48,8 @@ class AdversarialRows(Defence):
 
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """Cross entropy of clean and adversarial rows, weighted by their shares; without a budget that of the batch."""
-        attacked = len(batch) - round(self.clean_share * len(batch))
-        if threat.budget == 0 or attacked == 0:
+        attacked = max(1, len(batch) - round(self.clean_share * len(batch)))
+        if threat.budget == 0:
             return Step(functional.cross_entropy(victim(batch.x), batch.y))
         part, rest = batch.take(slice(0, attacked)), batch.take(slice(attacked, None))
         with frozen_eval(victim):

@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional
 
 from hammingbox.defences.base import Batch, Defence, Step, needs_learned_embedding
-from hammingbox.defences.consistency import divergence, under_one_noise
+from hammingbox.defences.consistency import answers_to_compare, divergence
 from hammingbox.models.frozen import frozen_eval
 from hammingbox.models.soft import SoftRows
 from hammingbox.models.victim import Victim
@@ -32,6 +32,7 @@ class ASCC(Defence):
         sparsity: of the entropy of the mixtures, averaged over features that may change (Dong et al.: 10).
         steps: of the inner ascent (Dong et al.: 10).
         learning_rate: of the ascent.
+        one_noise: the answers that are compared see the same dropout.
     """
 
     may_be_zero: ClassVar[tuple[str, ...]] = ("weight", "sparsity")
@@ -40,6 +41,7 @@ class ASCC(Defence):
     sparsity: float = 10.0
     steps: int = 5
     learning_rate: float = 1.0
+    one_noise: bool = True
 
     def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:
         """Looks whether there are vectors to move."""
@@ -56,7 +58,9 @@ class ASCC(Defence):
         # The table of embeddings is made again: the step's gradient goes into the vectors of all candidates.
         mixed = SoftRows(victim, candidates).mix(weights[:, None])[:, 0]
         rows = (victim.embed(batch.x), mixed)
-        clean, adversarial = under_one_noise([partial(victim.head, e, batch.x) for e in rows], batch.x.device)
+        clean, adversarial = answers_to_compare(
+            [partial(victim.head, e, batch.x) for e in rows], batch.x.device, one_noise=self.one_noise
+        )
         loss = functional.cross_entropy(clean, batch.y) + self.weight * divergence(clean, adversarial).mean()
         right = (adversarial.detach().argmax(1) == batch.y).float().mean().item()
         return Step(loss, {"adversarial_accuracy": right})

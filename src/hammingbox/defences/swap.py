@@ -15,8 +15,8 @@ from hammingbox.types import ManySlots
 class SwapTraining(AdversarialRows):
     """Trains on rows that a short swap search found; a row leaves the search as soon as it falls.
 
-    Cost a row attacked: at most 1 + steps (1 + tries) forward and `steps` backward passes; then one of each for the
-    step.
+    Cost a row attacked: at most 1 + steps (1 + tries) forward and `steps` backward passes, with extra moves some more
+    for new starts; then one of each for the step.
 
     Attributes:
         extra: moves beyond one for each change of the budget.

@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional
 
 from hammingbox.defences.base import Batch, Step
-from hammingbox.defences.consistency import divergence, under_one_noise
+from hammingbox.defences.consistency import answers_to_compare, divergence
 from hammingbox.defences.inner_pcaa import InnerPCAA
 from hammingbox.models.frozen import frozen_eval
 from hammingbox.models.victim import Victim
@@ -29,11 +29,13 @@ class Trades(InnerPCAA):
 
     Attributes:
         weight: the paper's 1/lambda.
+        one_noise: the answers that are compared see the same dropout.
     """
 
     may_be_zero: ClassVar[tuple[str, ...]] = ("weight",)
 
     weight: float = 5.0
+    one_noise: bool = True
 
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """The TRADES loss of a batch."""
@@ -47,7 +49,9 @@ class Trades(InnerPCAA):
             points = self.adversarial(problem, batch, RowRandom.for_rows(batch.seed, batch.x))
         owner, slots = all_points(points)
         moved = candidates.select_points(owner, slots).view(len(batch), -1, batch.x.shape[1]).unbind(1)
-        clean, *answers = under_one_noise([partial(victim, rows) for rows in (batch.x, *moved)], batch.x.device)
+        clean, *answers = answers_to_compare(
+            [partial(victim, rows) for rows in (batch.x, *moved)], batch.x.device, one_noise=self.one_noise
+        )
         apart = torch.stack([divergence(clean, answer) for answer in answers])
         loss = functional.cross_entropy(clean, batch.y) + self.weight * apart.mean()
         right = (torch.stack(answers).detach().argmax(2) == batch.y).float().mean().item()

@@ -101,7 +101,7 @@ CURVE_SPLICE = DefenceCurve(
 CURVE_AG = DefenceCurve(
     name="defence-curve-ag",
     title="Clean and robust error of PAdvT on AG's News",
-    source="three settings of a line in Table 5",
+    source="settings of a line in Table 5",
     sizes={
         "smoke": _SMOKE,
         "cpu": Size(victims=_AG_POINTS, rows=200, budgets=(4,), attacks=("hotflip", "pcaa", "gga", "auto")),

@@ -7,13 +7,14 @@ from typing import Any
 from hammingbox.evaluate import Evaluation, Rows
 from hammingbox.files import sha256
 from hammingbox.models.checkpoint import Checkpoint
+from hammingbox.store import space_digest
 
 
 @dataclass
 class Records:
     """Collects runs while an experiment asks for them; a run that is asked for twice counts once."""
 
-    runs: dict[tuple[str, str, int, int], dict[str, Any]] = field(default_factory=dict)
+    runs: dict[tuple[str, str, str, int, int], dict[str, Any]] = field(default_factory=dict)
     victims: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, victim: str, checkpoint: Checkpoint, evaluation: Evaluation) -> None:
@@ -25,11 +26,13 @@ class Records:
             evaluation: what came of it.
         """
         settings, budget, seed = repr(evaluation.attack), evaluation.threat.budget, evaluation.seed
+        space = space_digest(evaluation.threat.space)
         self.victims[victim] = checkpoint.training
-        self.runs[victim, settings, budget, seed] = {
+        self.runs[victim, space, settings, budget, seed] = {
             "data": evaluation.data.name,
             "victim": victim,
             "victim_sha256": evaluation.victim_digest,
+            "space_sha256": space,
             "attack": settings,
             "budget": budget,
             "seed": seed,
