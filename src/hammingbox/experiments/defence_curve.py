@@ -10,7 +10,7 @@ from hammingbox.experiments.defence_table import CLEAN, COMMON_REASONS, WORST, D
 from hammingbox.experiments.grid import Grid
 from hammingbox.experiments.recipe import Recipe, defended
 from hammingbox.experiments.statistics import over_seeds
-from hammingbox.experiments.victims import AG, SPLICE, SPLICE_QUICK
+from hammingbox.experiments.victims import AG, AG_WIDE, SPLICE, SPLICE_QUICK
 from hammingbox.report.paper_figures import curve_figure
 
 
@@ -67,6 +67,7 @@ _AG_POINTS = (
     ),
     defended("PAdvT, all rows", AG, "padvt", budget=4, settings=ALONE, **TRAINING),
     *wide(4),
+    replace(AG_WIDE, label="standard, wide, a tenth blanked", model_settings={"channels": 384}),
 )  # fmt: skip
 
 _SMOKE = Size(
