@@ -151,7 +151,7 @@ DEFENCE_IMDB = DefenceTable(
 DEFENCE_NEIGHBOURS = DefenceTable(
     name="defence-imdb-neighbours",
     title="Defences on IMDB, counter-fitted neighbours",
-    source="Table 4, with S(x) from the neighbours that its S(x) is made of",
+    source="Table 4",
     sizes={
         "smoke": DEFENCE_IMDB.sizes["smoke"],
         "cpu": Size(
