@@ -178,7 +178,7 @@ def test_the_size_of_a_batch_is_what_was_given_or_what_suits_the_model(
         (("--model", "lstm"), "expected a checkpoint of the model 'lstm'"),
         (("--rows", "999999"), "expected at most"),
         (("--set", "tau=1e999"), "expected tau as a finite number, got inf"),
-        (("--seed", "99999999999999999999"), "is not in the range"),
+        (("--seed", "99999999999999999999"), "Invalid value for '--seed'"),
     ],
 )
 def test_mistakes_are_one_sentence(arguments: tuple[str, ...], message: str, start: Path, tmp_path: Path) -> None:

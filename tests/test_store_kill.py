@@ -89,7 +89,7 @@ def test_twenty_kills_lose_nothing_and_do_nothing_twice(victim: Path, tmp_path: 
     while kills < KILLS:
         process = sitting(worker)
         # Short enough that twenty sittings do not finish the work, long enough that each may write a batch.
-        time.sleep(chance.uniform(0.0, uninterrupted / 12))
+        time.sleep(chance.uniform(0.0, uninterrupted / 20))
         with suppress(ProcessLookupError):  # it was quicker
             os.kill(process, signal.SIGKILL)
         ended = outcome(worker)
