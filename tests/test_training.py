@@ -14,7 +14,7 @@ from hammingbox.defences.base import Step
 from hammingbox.errors import FileError, InputError, VictimError
 from hammingbox.models.checkpoint import weights_digest
 from hammingbox.models.registry import build
-from hammingbox.models.victim import Victim
+from hammingbox.models.victim import OneHot, Victim
 from hammingbox.space import MaskedSpace, ThreatModel
 from hammingbox.train import Epoch, TrainConfig, accuracy, descend, fit, in_batches
 from hammingbox.training_cost import relative_cost
@@ -197,9 +197,12 @@ def test_a_callback_that_draws_random_numbers_changes_nothing(small: Splits) -> 
 
 @pytest.mark.parametrize(("rows", "sizes"), [(129, [64, 65]), (128, [64, 64]), (1, [1]), (65, [65])])
 def test_one_row_left_over_joins_the_last_batch(rows: int, sizes: list[int]) -> None:
-    parts = in_batches(torch.arange(rows), 64)
+    normalises = OneHot(torch.nn.Sequential(torch.nn.Flatten(), torch.nn.BatchNorm1d(8)), categories=4)
+    parts = in_batches(torch.arange(rows), 64, normalises)
     assert [len(part) for part in parts] == sizes
     assert torch.equal(torch.cat(parts), torch.arange(rows))
+    plain = OneHot(torch.nn.Flatten(), categories=4)
+    assert [len(part) for part in in_batches(torch.arange(129), 64, plain)] == [64, 64, 1]
 
 
 @pytest.mark.parametrize("name", DEFENCES)

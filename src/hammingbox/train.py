@@ -197,7 +197,7 @@ class _Training:
             if not isinstance(defence, Standard) or config.robust_rows:
                 raise InputError(f"expected a threat model to train {type(defence).__name__} against, got none.")
             threat = ThreatModel(FullSpace(splits.schema), 0)
-        if min(config.batch_size, len(splits.train)) < 2 and any(isinstance(p, _BatchNorm) for p in victim.modules()):
+        if min(config.batch_size, len(splits.train)) < 2 and normalises_batches(victim):
             raise InputError(
                 f"expected at least 2 rows a batch for {type(victim).__name__}, which normalises over a batch, got 1."
             )
@@ -214,7 +214,7 @@ class _Training:
         }
         trained = [p for p in victim.parameters() if p.requires_grad]
         self.optimiser = torch.optim.AdamW(trained, lr=config.learning_rate, weight_decay=config.weight_decay)
-        self.steps = len(in_batches(torch.arange(len(splits.train)), config.batch_size))
+        self.steps = len(in_batches(torch.arange(len(splits.train)), config.batch_size, victim))
         whole = config.epochs * self.steps
         self.schedule: torch.optim.lr_scheduler.LRScheduler = (
             torch.optim.lr_scheduler.CosineAnnealingLR(self.optimiser, whole)
@@ -247,7 +247,7 @@ class _Training:
         threat = ThreatModel(self.threat.space, self.budget(epoch))
         self.victim.train()
         everything = torch.randperm(len(self.splits.train), generator=self.order)
-        for number, rows in enumerate(in_batches(everything, config.batch_size), 1):
+        for number, rows in enumerate(in_batches(everything, config.batch_size, self.victim), 1):
             x, y = self.splits.train.batch(rows)
             # A seed of its own for every step: the noise of inner attacks needs no state.
             batch = Batch(rows, x, y, seed=(config.seed << 40) + (epoch - 1) * self.steps + number)
@@ -363,10 +363,16 @@ class _Means:
         return {name: total / rows for name, (total, rows) in self._sums.items()}
 
 
-def in_batches(rows: Int64[Tensor, "rows"], size: int) -> list[Int64[Tensor, "some"]]:
-    """Rows in batches; one row that is left over joins the last batch, since nothing can be normalised over it."""
+def normalises_batches(victim: Victim) -> bool:
+    """Whether a victim in train mode needs more than one row at a time."""
+    return any(isinstance(part, _BatchNorm) for part in victim.modules())
+
+
+def in_batches(rows: Int64[Tensor, "rows"], size: int, victim: Victim) -> list[Int64[Tensor, "some"]]:
+    """Rows in batches; a single row left over joins the last batch of a victim that could not normalise over it."""
     parts = list(rows.split(size))
-    return [*parts[:-2], torch.cat(parts[-2:])] if len(rows) % size == 1 and len(parts) > 1 else parts
+    alone = len(parts) > 1 and len(parts[-1]) == 1 < size
+    return [*parts[:-2], torch.cat(parts[-2:])] if alone and normalises_batches(victim) else parts
 
 
 def descend(victim: Victim, optimiser: torch.optim.Optimizer, loss: Float[Tensor, ""], clip: float) -> None:

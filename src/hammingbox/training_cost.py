@@ -35,7 +35,7 @@ def relative_cost(
     optimiser = torch.optim.AdamW(victim.parameters(), lr=0.0)
     seconds = {True: 0.0, False: 0.0}
     with torch.random.fork_rng(devices=[]):
-        batches = cycle(in_batches(torch.arange(len(splits.train)), batch_size))
+        batches = cycle(in_batches(torch.arange(len(splits.train)), batch_size, victim))
         for step, rows in zip(range(steps + 1), batches, strict=False):
             x, y = splits.train.batch(rows)
             for measured in (True, False):
