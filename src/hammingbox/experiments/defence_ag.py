@@ -45,6 +45,7 @@ TRAINING: dict[str, Any] = {"epochs": 5, "learning_rate": 3e-3, "robust_rows": 2
 SHORTER = TRAINING | {"epochs": 2, "train_rows": 16_000}
 """Less than half of the rows, twice: for lines that are compared with each other and need not be the best."""
 LONGER = TRAINING | {"epochs": 6}
+"""For the net that has the capacity to gain by it."""
 
 
 ALONE = {"clean_share": 0.0}
