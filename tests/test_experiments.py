@@ -24,6 +24,7 @@ from hammingbox.experiments.plan import passes_a_row
 from hammingbox.experiments.recipe import Recipe, defended
 from hammingbox.experiments.statistics import over_seeds
 from hammingbox.experiments.victims import IPS, SPLICE_QUICK
+from hammingbox.experiments.workspace import defence_of
 from hammingbox.opened import Opened
 from hammingbox.report.cases import Case, Piece, cases_latex, cases_markdown, row_pieces
 from hammingbox.report.outcome import write_outcome
@@ -67,7 +68,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
         yield Workspace(tmp_path, store, Trainer(), silent)
 
 
-def test_every_experiment_has_every_preset_and_known_attacks() -> None:
+def test_every_experiment_has_every_preset_with_attacks_and_victims_that_can_be_made() -> None:
     assert set(EXPERIMENTS) == {
         "attack-table", "complexity", "trade-off", "concentration", "defence-ag", "defence-imdb",
         "defence-imdb-neighbours", "mixture", "trades", "zeta", "defence-curve-ag", "defence-curve-imdb",
@@ -79,6 +80,10 @@ def test_every_experiment_has_every_preset_and_known_attacks() -> None:
             assert set(size.attacks) <= ATTACKS.keys()
             for attack, settings in size.attack_settings.items():
                 ATTACKS[attack](**settings)
+            assert len({(victim.data, victim.label) for victim in size.victims}) == len(size.victims), experiment.name
+            for victim in size.victims:
+                TrainConfig(**victim.training)
+                defence_of(victim)
 
 
 def test_attack_table_resumes_skips_and_compares(workspace: Workspace) -> None:

@@ -70,6 +70,10 @@ _NEIGHBOURS_REASON = (
     "same grammatical form are left; names, stop words and negations stay. ASCC's authors let a language model judge "
     "instead."
 )
+_START_REASON = (
+    "In the cpu preset PAdvT of the word CNN begins with a standard victim of two epochs and has four of its own, with "
+    "batches of 32; the line \"late\" begins with the standard victim shown, of five epochs, and has two."
+)
 
 
 def _standard(victim: Recipe) -> Recipe:
@@ -148,6 +152,23 @@ DEFENCE_IMDB = DefenceTable(
     reasons=_REASONS,
 )
 
+
+def _neighbours(cnn: Recipe, lstm: Recipe) -> tuple[Recipe, ...]:
+    """Standard training and PAdvT on all rows.
+
+    The word CNN's PAdvT begins with a standard one of two epochs. After all five that one knows its rows by heart, and
+    what PAdvT then teaches of attacked rows holds less for others: the line "late".
+    """
+    early = replace(cnn, training={"epochs": 2})
+    twice = {"epochs": 2, "learning_rate": 2e-3}
+    return (
+        _standard(cnn),
+        _padvt(early, "PAdvT", 4, {}, twice | {"epochs": 4, "batch_size": 32}),
+        _padvt(cnn, "PAdvT, late", 4, {}, twice),
+        *_all((lstm,), 4, (), **twice),
+    )
+
+
 DEFENCE_NEIGHBOURS = DefenceTable(
     name="defence-imdb-neighbours",
     title="Defences on IMDB, counter-fitted neighbours",
@@ -155,8 +176,8 @@ DEFENCE_NEIGHBOURS = DefenceTable(
     sizes={
         "smoke": DEFENCE_IMDB.sizes["smoke"],
         "cpu": Size(
-            victims=_all(_NEIGHBOURS, 4, (), epochs=2, learning_rate=2e-3),  # all rows
-            rows=200,
+            victims=_neighbours(*_NEIGHBOURS),
+            rows=500,
             budgets=(4,),
             attacks=_ATTACKS,
         ),
@@ -165,7 +186,7 @@ DEFENCE_NEIGHBOURS = DefenceTable(
     paper=_PAPER,
     paper_data=("imdb",),
     renamed=_NAMES,
-    reasons=(*COMMON_REASONS, _BUDGET, _NEIGHBOURS_REASON, _SMOKE_REASON),
+    reasons=(*COMMON_REASONS, _BUDGET, _NEIGHBOURS_REASON, _START_REASON, _SMOKE_REASON),
 )
 
 MIXTURE = DefenceTable(
