@@ -72,7 +72,7 @@ _NEIGHBOURS_REASON = (
 )
 _START_REASON = (
     "In the cpu preset PAdvT of the word CNN begins with a standard victim of two epochs and has four of its own, with "
-    "batches of 32; the line \"late\" begins with the standard victim shown, of five epochs, and has two."
+    'batches of 32; the line "late" begins with the standard victim shown, of five epochs, and has two.'
 )
 
 
