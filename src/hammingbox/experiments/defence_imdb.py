@@ -157,11 +157,11 @@ def _neighbours(victim: Recipe, **training: Any) -> tuple[Recipe, ...]:
     PAdvT then teaches of attacked rows holds less for others: the line "late".
     """
     early = replace(victim, training=dict(victim.training) | {"epochs": 2})
-    twice = {"epochs": 2, "learning_rate": 2e-3}
+    rate = {"learning_rate": 2e-3}
     return (
         _standard(victim),
-        _padvt(early, "PAdvT", 4, {}, twice | training),
-        _padvt(victim, "PAdvT, late", 4, {}, twice),
+        _padvt(early, "PAdvT", 4, {}, rate | training),
+        _padvt(victim, "PAdvT, late", 4, {}, rate | {"epochs": 2}),
     )
 
 
