@@ -21,7 +21,7 @@ from splice_victim import right_rows, space, splits, victim
 from hammingbox import ATTACKS, PCAA, Attack, BlackBox, Dataset, FullSpace, Space, ThreatModel, Victim, evaluate
 from hammingbox.attacks import Auto, Exhaustive
 from hammingbox.attacks.base import Incumbent
-from hammingbox.evaluate import correctly_classified
+from hammingbox.evaluation.evaluate import correctly_classified
 
 BUDGETS = (1, 2, 3, 4, 5)
 QUERIES = 1000
@@ -204,7 +204,7 @@ def trees() -> Target:
 
 def ips() -> Target:
     from hammingbox.data.ips import load
-    from hammingbox.models.released import ips_lstm
+    from hammingbox.victims.released import ips_lstm
 
     model = ips_lstm().victim
     test = load().test

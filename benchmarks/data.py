@@ -13,10 +13,12 @@ from typing import Any
 
 from hammingbox.data.registry import source_named
 from hammingbox.data.schema import Splits
-from hammingbox.models.checkpoint import Checkpoint
-from hammingbox.models.registry import build
-from hammingbox.models.released import ips_lstm
-from hammingbox.train import TrainConfig, accuracy, fit
+from hammingbox.training.config import TrainConfig
+from hammingbox.evaluation.accuracy import accuracy
+from hammingbox.training.loop import fit
+from hammingbox.victims.checkpoint import Checkpoint
+from hammingbox.victims.released import ips_lstm
+from hammingbox.victims.zoo.registry import build
 
 
 def measure(name: str, label: str | None, folder: Path) -> dict[str, Any]:

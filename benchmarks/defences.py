@@ -10,16 +10,16 @@ from pathlib import Path
 import torch
 
 from hammingbox.defences import DEFENCES
-from hammingbox.models.checkpoint import load_checkpoint
-from hammingbox.opened import Opened
-from hammingbox.space import ThreatModel
-from hammingbox.training_cost import relative_cost
+from hammingbox.running.tasks import Task
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.training.cost import relative_cost
+from hammingbox.victims.checkpoint import load_checkpoint
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     torch.set_num_threads(1)
-    opened = Opened.of(sys.argv[1])
+    opened = Task.of(sys.argv[1])
     victim = load_checkpoint(Path(sys.argv[2]), schema=opened.splits.schema).victim
     threat = ThreatModel(opened.space(), int(sys.argv[3]) if len(sys.argv) > 3 else 4)
     for name, make in DEFENCES.items():

@@ -15,9 +15,12 @@ from time import perf_counter, process_time
 import torch
 
 from hammingbox.data import imdb
-from hammingbox.models.checkpoint import Checkpoint, load_checkpoint
-from hammingbox.models.registry import build
-from hammingbox.train import Epoch, TrainConfig, accuracy, fit
+from hammingbox.training.history import Epoch
+from hammingbox.training.config import TrainConfig
+from hammingbox.evaluation.accuracy import accuracy
+from hammingbox.training.loop import fit
+from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
+from hammingbox.victims.zoo.registry import build
 
 
 def show_epoch(epoch: Epoch) -> None:

@@ -10,13 +10,13 @@ import torch
 
 from hammingbox.attacks import ATTACKS
 from hammingbox.data import imdb
-from hammingbox.evaluate import Evaluation, evaluate
-from hammingbox.models.checkpoint import load_checkpoint
-from hammingbox.space import ThreatModel
-from hammingbox.synonym_space import SynonymSpace, counterfitted
+from hammingbox.evaluation.evaluate import Evaluation, evaluate
 from hammingbox.text.audit import audit
 from hammingbox.text.render import ChangedText, changed_text
 from hammingbox.text.tagger import default_tagger
+from hammingbox.threat.synonym_space import SynonymSpace, counterfitted
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.checkpoint import load_checkpoint
 
 PROTECTED = ("movie", "film", "movies", "films")
 """For the figures: what these texts are about stays named as it was."""

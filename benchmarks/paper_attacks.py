@@ -16,7 +16,7 @@ import torch
 from splice_victim import right_rows, space, splits, victim
 
 from hammingbox import ATTACKS, PCAA, Attack, Dataset, Evaluation, ThreatModel, evaluate, verify, write_results
-from hammingbox.models.frozen import frozen_eval
+from hammingbox.victims.frozen import frozen_eval
 
 BUDGETS = (1, 2, 3, 4, 5)
 TWO_STAGE = ("sa", "ga", "gsa", "gga")

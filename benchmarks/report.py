@@ -14,12 +14,12 @@ from time import perf_counter
 import torch
 
 from hammingbox.data.schema import Schema
-from hammingbox.evaluate import Rows
-from hammingbox.report.folder import PAGE
-from hammingbox.space import FullSpace
-from hammingbox.store import RunKey, Store
-from hammingbox.store.environment import environment
-from hammingbox.store.store import space_digest
+from hammingbox.evaluation.evaluate import Rows
+from hammingbox.report.page.folder import PAGE
+from hammingbox.running.store import RunKey, Store
+from hammingbox.running.store.environment import environment
+from hammingbox.running.store.store import space_digest
+from hammingbox.threat.space import FullSpace
 
 PROGRAM = Path(sys.executable).with_name("hammingbox")
 DNA = Schema.sequence(60, "AGTCN", ("IE", "N", "EI"), prefix="base ")

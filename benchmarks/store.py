@@ -10,7 +10,8 @@ from time import perf_counter
 import splice_victim
 
 from hammingbox import ATTACKS, ThreatModel
-from hammingbox.store import Store, evaluate_into
+from hammingbox.running.record import evaluate_into
+from hammingbox.running.store import Store
 
 LIMIT = 5.0
 ROWS = 100

@@ -13,12 +13,13 @@ import torch
 
 from hammingbox.attacks import PCAA
 from hammingbox.data.texts import Labelled, text_splits
-from hammingbox.evaluate import evaluate
-from hammingbox.models.registry import build
-from hammingbox.space import ThreatModel
-from hammingbox.synonym_space import SynonymSpace
+from hammingbox.evaluation.evaluate import evaluate
 from hammingbox.text.render import changed_text
-from hammingbox.train import TrainConfig, fit
+from hammingbox.threat.synonym_space import SynonymSpace
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.training.config import TrainConfig
+from hammingbox.training.loop import fit
+from hammingbox.victims.zoo.registry import build
 
 
 def generated() -> list[tuple[str, str]]:

@@ -10,8 +10,9 @@ from hypothesis import settings  # noqa: E402
 
 from hammingbox.data import splice  # noqa: E402
 from hammingbox.data.schema import Dataset, Schema, Splits  # noqa: E402
-from hammingbox.models.checkpoint import Checkpoint  # noqa: E402
-from hammingbox.space import FullSpace, ThreatModel  # noqa: E402
+from hammingbox.threat.space import FullSpace
+from hammingbox.threat.threat_model import ThreatModel  # noqa: E402
+from hammingbox.victims.checkpoint import Checkpoint  # noqa: E402
 from toys import ToyVictim, toy_rows, toy_schema  # noqa: E402
 
 torch.set_num_threads(1)

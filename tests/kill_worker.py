@@ -12,8 +12,9 @@ import torch
 
 from hammingbox import ATTACKS, ThreatModel, load_checkpoint
 from hammingbox.data import splice
-from hammingbox.space import MaskedSpace
-from hammingbox.store import Store, evaluate_into
+from hammingbox.running.record import evaluate_into
+from hammingbox.running.store import Store
+from hammingbox.threat.masked_space import MaskedSpace
 
 torch.set_num_threads(1)
 

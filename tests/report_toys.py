@@ -9,9 +9,11 @@ import torch
 from hammingbox.attacks import attack_named
 from hammingbox.data.schema import Dataset, Feature, Schema
 from hammingbox.errors import TooExpensiveError
-from hammingbox.models.checkpoint import Checkpoint
-from hammingbox.space import FullSpace, ThreatModel
-from hammingbox.store import Store, evaluate_into
+from hammingbox.running.record import evaluate_into
+from hammingbox.running.store import Store
+from hammingbox.threat.space import FullSpace
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.checkpoint import Checkpoint
 from toys import ToyVictim, toy_rows, toy_schema
 
 NASTY = "<script>window.pwned=1</script>"

@@ -10,8 +10,8 @@ from hammingbox.data import ag_news
 from hammingbox.data.fetch import CACHE_VARIABLE, DATA_VARIABLE
 from hammingbox.data.registry import source_named
 from hammingbox.errors import FileError, InputError
-from hammingbox.models.registry import build
-from hammingbox.space import MaskedSpace
+from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.victims.zoo.registry import build
 from real_data import DATA, needs
 
 TEXTS = [f'"{i % 4 + 1}","Title {i}","Description, number ""{i}"" of {"many" * (i % 3)}"' for i in range(60)]

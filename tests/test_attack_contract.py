@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 from hammingbox.attacks import ATTACKS, PCAA, Attack, Exhaustive
 from hammingbox.data.schema import Schema
 from hammingbox.problem import Problem, Untargeted
-from hammingbox.space import FullSpace, MaskedSpace, Space, ThreatModel, hamming
+from hammingbox.threat.candidates import hamming
+from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.threat.space import FullSpace, Space
+from hammingbox.threat.threat_model import ThreatModel
 from toys import ToySynonyms, ToyVictim, toy_rows, toy_schema
 
 # The paper's 50,000 passes a step are for the benchmark: the same code runs here with fewer samples.

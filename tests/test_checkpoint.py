@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from hammingbox.errors import FileError, InputError
-from hammingbox.models.checkpoint import Checkpoint, load_checkpoint
-from hammingbox.models.registry import VICTIMS, build
+from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
+from hammingbox.victims.zoo.registry import VICTIMS, build
 from toys import toy_schema
 
 SETTINGS = {"char_cnn": {"channels": 8, "hidden": 8}, "char_cnn_paper": {"channels": 8, "hidden": 8}}

@@ -15,15 +15,22 @@ from hammingbox.data.schema import Dataset, Schema, Splits
 from hammingbox.defences import ASCC, DEFENCES, Batch, Defence, L2Ball, PAdvT, Standard, Trades
 from hammingbox.defences.ascc import simplex
 from hammingbox.errors import InputError, VictimError
-from hammingbox.models.checkpoint import weights_digest
-from hammingbox.models.frozen import frozen_eval
-from hammingbox.models.registry import build
-from hammingbox.models.victim import BlackBox, OneHot, Victim
+from hammingbox.evaluation.accuracy import robust_accuracy
 from hammingbox.problem import Problem, Untargeted, all_points
 from hammingbox.seeding import RowRandom
-from hammingbox.space import Candidates, FullSpace, MaskedSpace, Space, ThreatModel
-from hammingbox.train import TrainConfig, fit, robust_accuracy
+from hammingbox.threat.candidates import Candidates
+from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.threat.space import FullSpace, Space
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.training.config import TrainConfig
+from hammingbox.training.loop import fit
 from hammingbox.types import Ids
+from hammingbox.victims.black_box import BlackBox
+from hammingbox.victims.checkpoint import weights_digest
+from hammingbox.victims.frozen import frozen_eval
+from hammingbox.victims.one_hot import OneHot
+from hammingbox.victims.victim import Victim
+from hammingbox.victims.zoo.registry import build
 from toys import ToySynonyms, ToyVictim, toy_rows, toy_schema
 
 SPACES: dict[str, Callable[[Schema], Space]] = {

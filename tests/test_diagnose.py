@@ -3,7 +3,7 @@
 import torch
 
 from hammingbox import Dataset, FullSpace, Rate, ThreatModel
-from hammingbox.diagnose import diagnose_results, diagnose_victim, rank_correlation
+from hammingbox.evaluation.diagnose import diagnose_results, diagnose_victim, rank_correlation
 from toys import ToyVictim, toy_rows
 
 

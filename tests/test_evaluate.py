@@ -5,8 +5,10 @@ import torch
 
 from hammingbox import ATTACKS, PCAA, Dataset, FullSpace, InputError, MaskedSpace, Rate, ThreatModel, evaluate
 from hammingbox.data.schema import Splits
-from hammingbox.models.registry import build
-from hammingbox.train import TrainConfig, accuracy, fit
+from hammingbox.evaluation.accuracy import accuracy
+from hammingbox.training.config import TrainConfig
+from hammingbox.training.loop import fit
+from hammingbox.victims.zoo.registry import build
 from toys import ToyVictim, toy_rows
 
 

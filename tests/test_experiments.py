@@ -13,24 +13,24 @@ import torch
 from hammingbox import Checkpoint, FullSpace, ThreatModel, TrainConfig, fit, load_checkpoint
 from hammingbox.attacks import ATTACKS, Auto, Exhaustive
 from hammingbox.errors import FileError, InputError
-from hammingbox.evaluate import Evaluation, Rate
-from hammingbox.experiments import EXPERIMENTS, PRESETS, Size, Workspace
-from hammingbox.experiments.attack_table import PAPER
-from hammingbox.experiments.cases import candidate_cases
-from hammingbox.experiments.complexity import AXES, METHODS
-from hammingbox.experiments.defence_table import DefenceTable
-from hammingbox.experiments.grid import DRAWS, plan_grid, run_grid
-from hammingbox.experiments.plan import passes_a_row
-from hammingbox.experiments.recipe import Recipe, defended
-from hammingbox.experiments.statistics import over_seeds
-from hammingbox.experiments.victims import IPS, SPLICE_QUICK
-from hammingbox.experiments.workspace import defence_of
-from hammingbox.opened import Opened
-from hammingbox.report.cases import Case, Piece, cases_latex, cases_markdown, row_pieces
-from hammingbox.report.outcome import write_outcome
-from hammingbox.report.paper_figures import Bar, trade_off_figure
-from hammingbox.report.table import Table
-from hammingbox.store import Store
+from hammingbox.evaluation.evaluate import Evaluation, Rate
+from hammingbox.report.artefacts.cases import Case, Piece, cases_latex, cases_markdown, row_pieces
+from hammingbox.report.artefacts.figures import Bar, trade_off_figure
+from hammingbox.report.artefacts.table import Table
+from hammingbox.report.artefacts.write_artefacts import write_outcome
+from hammingbox.reproduction import EXPERIMENTS, PRESETS, Size, Workspace
+from hammingbox.reproduction.attack_table import PAPER
+from hammingbox.reproduction.cases import candidate_cases
+from hammingbox.reproduction.complexity import AXES, METHODS
+from hammingbox.reproduction.victims import IPS, SPLICE_QUICK
+from hammingbox.running.store import Store
+from hammingbox.running.tasks import Task
+from hammingbox.studies.defence_table import DefenceTable
+from hammingbox.studies.grid import DRAWS, plan_grid, run_grid
+from hammingbox.studies.plan import passes_a_row
+from hammingbox.studies.recipe import Recipe, defended
+from hammingbox.studies.statistics import over_seeds
+from hammingbox.studies.workspace import defence_of
 from texts import small_reviews, write_reviews
 from toys import ToyVictim, toy_rows, toy_schema
 
@@ -49,7 +49,7 @@ class Trainer:
         self.trained: list[str] = []
 
     def __call__(
-        self, opened: Opened, start: Checkpoint, config: TrainConfig, folder: Path, *, defence=None, threat=None
+        self, opened: Task, start: Checkpoint, config: TrainConfig, folder: Path, *, defence=None, threat=None
     ) -> None:
         self.trained.append(folder.name)
         fit(start.victim, opened.splits, config, defence=defence, threat=threat)

@@ -12,10 +12,12 @@ from safetensors.torch import save_file
 from hammingbox.data import ips
 from hammingbox.data.inert_pickle import read_integers
 from hammingbox.errors import FileError, InputError
-from hammingbox.models.checkpoint import foreign_tensors, load_checkpoint
-from hammingbox.models.registry import build
-from hammingbox.models.released import ips_lstm
-from hammingbox.train import TrainConfig, accuracy, fit
+from hammingbox.evaluation.accuracy import accuracy
+from hammingbox.training.config import TrainConfig
+from hammingbox.training.loop import fit
+from hammingbox.victims.checkpoint import foreign_tensors, load_checkpoint
+from hammingbox.victims.released import ips_lstm
+from hammingbox.victims.zoo.registry import build
 from real_data import DATA, needs
 
 ROWS = np.random.default_rng(0).integers(1, 1067, size=(6, 20))

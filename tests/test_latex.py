@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hammingbox.report.cases import Case, Piece, cases_latex
-from hammingbox.report.table import Table
+from hammingbox.report.artefacts.cases import Case, Piece, cases_latex
+from hammingbox.report.artefacts.table import Table
 
 PREAMBLE = r"\documentclass{article}\usepackage{booktabs,graphicx,longtable,xcolor}"
 

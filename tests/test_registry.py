@@ -6,8 +6,8 @@ import pytest
 
 from hammingbox.data.registry import DATASETS, source_named
 from hammingbox.errors import FileError, InputError
-from hammingbox.models.registry import VICTIMS
-from hammingbox.train import TrainConfig
+from hammingbox.training.config import TrainConfig
+from hammingbox.victims.zoo.registry import VICTIMS
 
 
 @pytest.mark.parametrize("name", DATASETS)

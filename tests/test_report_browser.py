@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from browser import Page, browser, needs_browser
-from hammingbox.evaluate import Rows
-from hammingbox.report.folder import write_report
-from hammingbox.store import Store
+from hammingbox.evaluation.evaluate import Rows
+from hammingbox.report.page.folder import write_report
+from hammingbox.running.store import Store
 from hammingbox.text.tokens import join_words
 from report_toys import HOSTILE, LETTERS, TABLE, TEXT, fill
 from toys import toy_schema

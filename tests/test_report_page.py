@@ -16,22 +16,22 @@ import torch
 
 from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema import Dataset, Feature, Schema, Splits
-from hammingbox.diagnose import Finding
 from hammingbox.errors import FileError
-from hammingbox.evaluate import Rate, Rows
-from hammingbox.opened import Opened
+from hammingbox.evaluation.diagnose import Finding
+from hammingbox.evaluation.evaluate import Rate, Rows
 from hammingbox.report.breakdown import by_class
-from hammingbox.report.commands import commands, space_options
-from hammingbox.report.doubts import doubts
-from hammingbox.report.folder import read_contents, write_report
 from hammingbox.report.labels import arguments
-from hammingbox.report.packing import pack
-from hammingbox.report.page import render
-from hammingbox.report.ragged import Ragged, changes, likeliest
-from hammingbox.report.study import row_form
+from hammingbox.report.page.commands import commands, space_options
+from hammingbox.report.page.folder import read_contents, write_report
+from hammingbox.report.page.packing import pack
+from hammingbox.report.page.page import render
+from hammingbox.report.ragged_pairs import Ragged, changes, likeliest
+from hammingbox.report.recorded_checks import doubts
+from hammingbox.report.result_set import row_form
 from hammingbox.report.summary import worst_case
-from hammingbox.store import Run, RunKey, Store
-from hammingbox.store.store import space_digest
+from hammingbox.running.store import Run, RunKey, Store
+from hammingbox.running.store.store import space_digest
+from hammingbox.running.tasks import Task
 from report_toys import HOSTILE, LETTERS, NASTY, TABLE, fill
 from toys import toy_schema
 
@@ -260,7 +260,7 @@ def test_commands_name_what_the_attacker_may_do() -> None:
 def test_the_command_of_an_own_file_gives_its_space_again() -> None:
     rows = Dataset(TABLE, torch.zeros(1, 5, dtype=torch.int64), torch.zeros(1, dtype=torch.int64))
     source = replace(DATASETS["splice"], immutable=("f3", "f0"), forbidden={"f2": ["c4", "c1"]})
-    opened = Opened("mine.csv", source, Splits(rows, rows, rows))
+    opened = Task("mine.csv", source, Splits(rows, rows, rows))
     space = opened.space(immutable=["f1"], forbid=["f4=c3", "f2=c0"])
     key = RunKey("mine.csv", "test", "schema", space_digest(space), "weights", "standard", "GA()", 2, 0)
     run = Run(1, key, "ga", "", "mlp", "today", None, 9, 1.0)

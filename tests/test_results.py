@@ -22,8 +22,8 @@ from hammingbox import (
     verify,
     write_results,
 )
+from hammingbox.evaluation.result_files import read_results
 from hammingbox.files import sha256, write_bytes
-from hammingbox.results import read_results
 from toys import ToyVictim, toy_rows, toy_schema
 
 

@@ -15,10 +15,11 @@ from typer.testing import CliRunner
 from hammingbox import ATTACKS, Checkpoint, Dataset, FullSpace, InputError, MaskedSpace, ThreatModel
 from hammingbox.cli import console
 from hammingbox.cli.app import app
-from hammingbox.diagnose import Finding
-from hammingbox.report.export import records, row_records, runs_table
-from hammingbox.report.paper_figures import success_figure
-from hammingbox.store import Store, evaluate_into
+from hammingbox.evaluation.diagnose import Finding
+from hammingbox.report.artefacts.export import records, row_records, runs_table
+from hammingbox.report.artefacts.figures import success_figure
+from hammingbox.running.record import evaluate_into
+from hammingbox.running.store import Store
 from toys import ToyVictim, toy_rows, toy_schema
 
 

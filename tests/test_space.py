@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hammingbox import Dataset, Feature, FullSpace, InputError, MaskedSpace, Schema, ThreatModel
-from hammingbox.layout import Layout
+from hammingbox.threat.layout import Layout
 from toys import toy_schema
 
 CARDINALITIES = st.lists(st.integers(1, 7), min_size=1, max_size=6).filter(lambda d: max(d) > 1)

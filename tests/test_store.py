@@ -20,7 +20,8 @@ from hammingbox import (
     evaluate,
 )
 from hammingbox.errors import TooExpensiveError
-from hammingbox.store import FILE, Store, claims, evaluate_into
+from hammingbox.running.record import evaluate_into
+from hammingbox.running.store import FILE, Store, row_locks
 from toys import ToyVictim, same_rows, toy_rows, toy_schema
 
 
@@ -235,7 +236,7 @@ def test_without_locks_a_batch_done_twice_is_recorded_once(
     case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoint, data, threat = case
-    monkeypatch.setattr(claims, "_locks", lambda: None)
+    monkeypatch.setattr(row_locks, "_locks", lambda: None)
     with Store.open(tmp_path, create=True) as one, Store.open(tmp_path, create=True) as two:
         attack, others = ATTACKS["ga"](), []
 
@@ -311,7 +312,7 @@ def test_a_file_system_without_locks_does_not_stop_a_run(case, tmp_path: Path, m
     with Store.open(tmp_path, create=True) as store:
         assert len(evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"]()).rows) == 30
     monkeypatch.setattr(fcntl, "lockf", lambda *_: none_of(errno.EAGAIN))
-    with closing(claims.Claims(tmp_path / FILE)) as held, held.hold(1, [3]) as mine:
+    with closing(row_locks.Claims(tmp_path / FILE)) as held, held.hold(1, [3]) as mine:
         assert not mine
 
 

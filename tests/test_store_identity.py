@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from hammingbox import ATTACKS, BlackBox, Checkpoint, Dataset, InputError, MaskedSpace, ThreatModel
-from hammingbox.store import Store, evaluate_into, space_digest
+from hammingbox.running.record import evaluate_into
+from hammingbox.running.store import Store, space_digest
 from toys import ToyVictim, same_rows
 
 

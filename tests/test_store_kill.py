@@ -14,7 +14,7 @@ import pytest
 
 from hammingbox import Checkpoint, build
 from hammingbox.data.schema import Splits
-from hammingbox.store import FILE, Store
+from hammingbox.running.store import FILE, Store
 
 KILLS = 20
 WORKER = Path(__file__).with_name("kill_worker.py")

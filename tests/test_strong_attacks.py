@@ -11,18 +11,21 @@ from sklearn.preprocessing import OneHotEncoder
 from xgboost import XGBClassifier
 
 from hammingbox.attacks import ATTACKS, Auto, Evolution, Exhaustive, Local, Swap
-from hammingbox.attacks.additive import Additive
+from hammingbox.attacks._search.surrogate import Additive
+from hammingbox.attacks._search.visited import Visited
 from hammingbox.attacks.base import Incumbent, ask_points
-from hammingbox.attacks.visited import Visited
 from hammingbox.data.schema import Schema, Splits
 from hammingbox.errors import InputError, VictimError
-from hammingbox.layout import Layout
-from hammingbox.models.frozen import frozen_eval
-from hammingbox.models.victim import BlackBox, wrap
 from hammingbox.problem import Problem, Untargeted, place_in_row
 from hammingbox.seeding import RowRandom
-from hammingbox.space import FullSpace, MaskedSpace, ThreatModel
+from hammingbox.threat.layout import Layout
+from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.threat.space import FullSpace
+from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Embedded, Ids, Logits
+from hammingbox.victims.black_box import BlackBox
+from hammingbox.victims.frozen import frozen_eval
+from hammingbox.victims.wrapped import wrap
 from toys import ToyVictim, toy_rows, toy_schema
 
 BLACK_BOX = [name for name, make in ATTACKS.items() if not make().needs_gradient]

@@ -9,17 +9,22 @@ import torch
 
 from hammingbox.attacks import ATTACKS, Attack, Exhaustive
 from hammingbox.errors import FileError, InputError
-from hammingbox.evaluate import evaluate
-from hammingbox.models.registry import build
-from hammingbox.models.victim import Victim
-from hammingbox.results import verify, write_results
-from hammingbox.space import Space, ThreatModel, hamming, space_from_json
-from hammingbox.synonym_space import SynonymSpace, counterfitted
+from hammingbox.evaluation.accuracy import accuracy
+from hammingbox.evaluation.evaluate import evaluate
+from hammingbox.evaluation.result_files import verify, write_results
 from hammingbox.text.audit import audit
 from hammingbox.text.render import changed_text
 from hammingbox.text.synonyms import SynonymTable
 from hammingbox.text.tagger import default_tagger
-from hammingbox.train import TrainConfig, accuracy, fit
+from hammingbox.threat.candidates import hamming
+from hammingbox.threat.space import Space
+from hammingbox.threat.space_json import space_from_json
+from hammingbox.threat.synonym_space import SynonymSpace, counterfitted
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.training.config import TrainConfig
+from hammingbox.training.loop import fit
+from hammingbox.victims.victim import Victim
+from hammingbox.victims.zoo.registry import build
 from texts import data_folder, small_reviews, small_splits
 from toys import toy_schema
 

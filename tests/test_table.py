@@ -17,7 +17,7 @@ from hammingbox.data.columns import read_columns
 from hammingbox.data.schema_file import read_schema, write_schema
 from hammingbox.data.table import inspect_table, load_table, read_table
 from hammingbox.errors import FileError, InputError
-from hammingbox.space import MaskedSpace
+from hammingbox.threat.masked_space import MaskedSpace
 
 NAMES = ["colour", "size", "weight", "bought"]
 

@@ -7,9 +7,9 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError
-from hammingbox.models.masking import lengths
-from hammingbox.models.registry import build
-from hammingbox.models.vectors import use_vectors
+from hammingbox.victims.word_vectors import use_vectors
+from hammingbox.victims.zoo.padding import lengths
+from hammingbox.victims.zoo.registry import build
 
 WORDS = ("<pad>", "<unknown>", "<name>", "the", "film", "Paul")
 MODELS = ["word_cnn", "bilstm"]

@@ -12,13 +12,19 @@ from hammingbox.data.schema import Splits
 from hammingbox.defences import DEFENCES, Batch, Defence, Standard
 from hammingbox.defences.base import Step
 from hammingbox.errors import FileError, InputError, VictimError
-from hammingbox.models.checkpoint import weights_digest
-from hammingbox.models.registry import build
-from hammingbox.models.victim import OneHot, Victim
-from hammingbox.space import MaskedSpace, ThreatModel
-from hammingbox.train import Epoch, TrainConfig, accuracy, descend, fit, in_batches
-from hammingbox.training_cost import relative_cost
-from hammingbox.training_state import STATE
+from hammingbox.evaluation.accuracy import accuracy
+from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.training.batches import descend, in_batches
+from hammingbox.training.config import TrainConfig
+from hammingbox.training.cost import relative_cost
+from hammingbox.training.history import Epoch
+from hammingbox.training.loop import fit
+from hammingbox.training.state import STATE
+from hammingbox.victims.checkpoint import weights_digest
+from hammingbox.victims.one_hot import OneHot
+from hammingbox.victims.victim import Victim
+from hammingbox.victims.zoo.registry import build
 
 
 class KilledError(Exception):

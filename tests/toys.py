@@ -6,12 +6,13 @@ import torch
 from torch import nn
 
 from hammingbox.data.schema import Feature, Schema
-from hammingbox.evaluate import Rows
-from hammingbox.layout import Layout
-from hammingbox.models.embedding import CategoryEmbedding
-from hammingbox.models.victim import Victim
-from hammingbox.space import Candidates, Space
+from hammingbox.evaluation.evaluate import Rows
+from hammingbox.threat.candidates import Candidates
+from hammingbox.threat.layout import Layout
+from hammingbox.threat.space import Space
 from hammingbox.types import Embedded, Ids, Labels, Logits
+from hammingbox.victims.victim import Victim
+from hammingbox.victims.zoo.category_embedding import CategoryEmbedding
 
 
 def toy_schema(cardinalities: tuple[int, ...], classes: int = 3) -> Schema:

@@ -18,16 +18,25 @@ from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema import Dataset, Feature, Schema, Splits
 from hammingbox.defences import ASCC, DEFENCES, Defence, HotFlipTraining, L2Ball, PAdvT, Standard, SwapTraining, Trades
 from hammingbox.errors import FileError, HammingboxError, InputError, TooExpensiveError, VictimError
-from hammingbox.evaluate import Evaluation, Rate, correctly_classified, evaluate
-from hammingbox.models.checkpoint import Checkpoint, load_checkpoint
-from hammingbox.models.frozen import frozen_eval
-from hammingbox.models.registry import VICTIMS, build
-from hammingbox.models.victim import BlackBox, OneHot, Victim, wrap
+from hammingbox.evaluation.accuracy import accuracy
+from hammingbox.evaluation.evaluate import Evaluation, Rate, correctly_classified, evaluate
+from hammingbox.evaluation.result_files import read_results, verify, write_results
 from hammingbox.problem import Problem, Targeted, Untargeted
-from hammingbox.results import read_results, verify, write_results
-from hammingbox.space import Candidates, FullSpace, MaskedSpace, Space, ThreatModel, hamming
-from hammingbox.store import Store, evaluate_into
-from hammingbox.train import TrainConfig, accuracy, fit
+from hammingbox.running.record import evaluate_into
+from hammingbox.running.store import Store
+from hammingbox.threat.candidates import Candidates, hamming
+from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.threat.space import FullSpace, Space
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.training.config import TrainConfig
+from hammingbox.training.loop import fit
+from hammingbox.victims.black_box import BlackBox
+from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
+from hammingbox.victims.frozen import frozen_eval
+from hammingbox.victims.one_hot import OneHot
+from hammingbox.victims.victim import Victim
+from hammingbox.victims.wrapped import wrap
+from hammingbox.victims.zoo.registry import VICTIMS, build
 
 __all__ = [
     "ASCC",

@@ -15,9 +15,7 @@ from jaxtyping import Bool, Int64, Shaped
 from torch import Tensor
 from torch.nn import functional
 
-from hammingbox.models.soft import SoftRows
-from hammingbox.models.victim import Victim, check_logits
-from hammingbox.space import Candidates
+from hammingbox.threat.candidates import Candidates
 from hammingbox.types import (
     Labels,
     Logits,
@@ -31,6 +29,8 @@ from hammingbox.types import (
     Slots,
     Weights,
 )
+from hammingbox.victims.soft_rows import SoftRows
+from hammingbox.victims.victim import Victim, check_logits
 
 Objective = Literal["margin", "cross_entropy"]
 

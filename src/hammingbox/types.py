@@ -5,7 +5,7 @@ Axes, always in this order:
 - ``batch``     rows attacked together
 - ``samples``   several points per row (Gumbel draws, candidates, population members)
 - ``features``  columns, positions or tokens of a row
-- ``options``   every (feature, slot) pair of a row on one flat axis, see :mod:`hammingbox.space`
+- ``options``   every (feature, slot) pair of a row on one flat axis, see :mod:`hammingbox.threat.space`
 - ``points``    rows of a ragged list: each names the batch row it belongs to
 """
 

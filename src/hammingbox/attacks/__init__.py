@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
+from hammingbox.attacks.auto import Auto
 from hammingbox.attacks.base import Attack, AttackResult
 from hammingbox.attacks.distribution import Distribution
-from hammingbox.attacks.ensemble import Auto
 from hammingbox.attacks.evolution import Evolution
 from hammingbox.attacks.exhaustive import Exhaustive
 from hammingbox.attacks.genetic import Genetic

@@ -9,12 +9,11 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from hammingbox.errors import InputError, TooExpensiveError, VictimError
-from hammingbox.models.frozen import frozen_eval
-from hammingbox.models.victim import Victim, check_logits
 from hammingbox.problem import DEFAULT_MEMORY, Goal, Objective, Problem, Targeted, Untargeted
 from hammingbox.seeding import RowRandom
 from hammingbox.settings import check_settings
-from hammingbox.space import ThreatModel, hamming
+from hammingbox.threat.candidates import hamming
+from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import (
     Ids,
     Labels,
@@ -27,6 +26,8 @@ from hammingbox.types import (
     RowMask,
     Slots,
 )
+from hammingbox.victims.frozen import frozen_eval
+from hammingbox.victims.victim import Victim, check_logits
 
 
 @dataclass(frozen=True, eq=False)

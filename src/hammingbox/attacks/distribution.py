@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from hammingbox.seeding import RowRandom
-from hammingbox.space import Candidates
+from hammingbox.threat.candidates import Candidates
 from hammingbox.types import ManySlots, OptionFloat, RowFloat, SampleFloat, Slots
 
 

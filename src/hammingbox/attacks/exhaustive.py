@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from hammingbox.attacks._search.combinations import mixed_radix
 from hammingbox.attacks.base import Incumbent, Search, moved, refuse_above
-from hammingbox.attacks.enumerate import mixed_radix
 from hammingbox.attacks.swap import Swap
 from hammingbox.attacks.two_stage import first_order_gain
 from hammingbox.problem import Problem

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import torch
 
-from hammingbox.attacks.additive import Additive
+from hammingbox.attacks._search.surrogate import Additive
+from hammingbox.attacks._search.tabu_search import Guide, Walk
+from hammingbox.attacks._search.visited import Visited
 from hammingbox.attacks.base import Incumbent, ask_points
-from hammingbox.attacks.visited import Visited
-from hammingbox.attacks.walk import Guide, Walk
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 

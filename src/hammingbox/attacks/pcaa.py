@@ -5,15 +5,16 @@ from typing import Any, ClassVar, Literal
 
 import torch
 
+from hammingbox.attacks._search.mirror_ascent import mirror_ascent
 from hammingbox.attacks.base import Incumbent, Search
 from hammingbox.attacks.distribution import Distribution
-from hammingbox.attacks.mirror import mirror_ascent
-from hammingbox.models.frozen import frozen_eval
-from hammingbox.models.victim import Victim
 from hammingbox.problem import Problem, Untargeted, all_points
 from hammingbox.seeding import RowRandom
-from hammingbox.space import Candidates, ThreatModel
+from hammingbox.threat.candidates import Candidates
+from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Ids, Labels, OptionFloat
+from hammingbox.victims.frozen import frozen_eval
+from hammingbox.victims.victim import Victim
 
 
 @dataclass(frozen=True, kw_only=True)

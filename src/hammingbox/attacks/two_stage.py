@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
+from hammingbox.attacks._search.combinations import mixed_radix
 from hammingbox.attacks.base import Attack, Incumbent, best_points, refuse_above, try_moves
-from hammingbox.attacks.enumerate import mixed_radix
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.types import OptionFloat, Slots

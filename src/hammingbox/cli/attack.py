@@ -20,20 +20,21 @@ from hammingbox.cli.options import (
     Label,
     Memory,
     Neighbours,
-    Opened,
     Protect,
     Rows,
     SchemaFile,
     Seed,
     Split,
+    Task,
     VictimPath,
     attack_from,
 )
 from hammingbox.errors import unknown_name
-from hammingbox.evaluate import evaluate
-from hammingbox.models.checkpoint import load_checkpoint
-from hammingbox.space import ThreatModel
-from hammingbox.store import Store, evaluate_into
+from hammingbox.evaluation.evaluate import evaluate
+from hammingbox.running.record import evaluate_into
+from hammingbox.running.store import Store
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.checkpoint import load_checkpoint
 
 
 def attack(
@@ -65,7 +66,7 @@ def attack(
 ) -> None:
     """Attacks rows of a data set and counts what falls."""
     chosen = attack_from(name, settings or ())
-    opened = Opened.of(data, label, schema_file, data_dir)
+    opened = Task.of(data, label, schema_file, data_dir)
     schema = opened.splits.schema
     checkpoint = load_checkpoint(victim, schema=schema)
     part = opened.part(split, rows)

@@ -22,23 +22,25 @@ from hammingbox.cli.options import (
     Label,
     Memory,
     Neighbours,
-    Opened,
     Protect,
     Rows,
     SchemaFile,
     Seed,
     Split,
+    Task,
     budgets_from,
 )
 from hammingbox.data.schema import Dataset
-from hammingbox.diagnose import Finding, diagnose_victim
 from hammingbox.errors import InputError, TooExpensiveError
-from hammingbox.evaluate import Evaluation, evaluate
-from hammingbox.models.checkpoint import Checkpoint, load_checkpoint, weights_digest
+from hammingbox.evaluation.diagnose import Finding, diagnose_victim
+from hammingbox.evaluation.evaluate import Evaluation, evaluate
 from hammingbox.report.comparison import Comparison
-from hammingbox.report.folder import PAGE, write_report
-from hammingbox.space import Space, ThreatModel
-from hammingbox.store import FILE, Store, evaluate_into
+from hammingbox.report.page.folder import PAGE, write_report
+from hammingbox.running.record import evaluate_into
+from hammingbox.running.store import FILE, Store
+from hammingbox.threat.space import Space
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint, weights_digest
 
 ORACLE = "oracle"
 COMPARED = (
@@ -105,7 +107,7 @@ def compare(
     paths = [*(checkpoints or ()), *(victim or ())]
     if not paths:
         raise InputError("expected at least one checkpoint, got none. Name one with --victim DIR.")
-    opened = Opened.of(data, label, schema_file, data_dir)
+    opened = Task.of(data, label, schema_file, data_dir)
     job = Job(
         data=data,
         rows=opened.part(split, rows),

@@ -10,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from hammingbox.cli.console import out, plain, print_json, say
-from hammingbox.cli.options import DataDir, DataName, Json, Label, Opened, SchemaFile
+from hammingbox.cli.options import DataDir, DataName, Json, Label, SchemaFile, Task
 from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema_file import write_schema
 from hammingbox.data.table import inspect_table
@@ -40,7 +40,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Shows the parts, the classes, the categories and a few rows of a data set."""
-    opened = Opened.of(data, label, schema_file, data_dir)
+    opened = Task.of(data, label, schema_file, data_dir)
     source, splits = opened.source, opened.splits
     schema = splits.schema
     parts = {"train": splits.train, "validation": splits.validation, "test": splits.test}

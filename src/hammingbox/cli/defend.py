@@ -16,19 +16,20 @@ from hammingbox.cli.options import (
     Json,
     Label,
     Neighbours,
-    Opened,
     Overwrite,
     Protect,
     SchemaFile,
+    Task,
     made_from,
 )
-from hammingbox.cli.training import keep_finished, train_victim
+from hammingbox.cli.training_progress import training_progress
 from hammingbox.defences import DEFENCES
 from hammingbox.errors import FileError, InputError
-from hammingbox.models.checkpoint import CONFIG, Checkpoint, load_checkpoint
-from hammingbox.models.registry import VICTIMS, build
-from hammingbox.space import ThreatModel
-from hammingbox.train import TrainConfig
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.training.config import TrainConfig
+from hammingbox.training.job import keep_finished, train_victim
+from hammingbox.victims.checkpoint import CONFIG, Checkpoint, load_checkpoint
+from hammingbox.victims.zoo.registry import VICTIMS, build
 
 START = "start"
 """Folder, inside the defended model's, of the standard model that the defence began with."""
@@ -82,7 +83,7 @@ def defend(
             "overwritten. Choose another --out."
         )
     keep_finished(out_dir, overwrite)
-    opened = Opened.of(data, label, schema_file, data_dir)
+    opened = Task.of(data, label, schema_file, data_dir)
     schema = opened.splits.schema
     space = opened.space(immutable=immutable, forbid=forbid, full=full_space, protect=protect, neighbours=neighbours)
     threat = ThreatModel(space, budget)
@@ -102,7 +103,10 @@ def defend(
     if model is not None and began.model != model:
         raise InputError(f"expected a checkpoint of the model {model!r} to start from, got one of {began.model!r}.")
     opened = replace(opened, splits=replace(opened.splits, train=train_rows))
-    facts = train_victim(opened, began, config, out_dir, defence=chosen, threat=threat)
+    with training_progress(began.model, opened.name, config) as callbacks:
+        facts = train_victim(
+            opened.splits, began, config, out_dir, data=opened.name, defence=chosen, threat=threat, **callbacks
+        )
     if json:
         print_json(facts)
         return
@@ -116,7 +120,7 @@ def defend(
     )
 
 
-def _start(opened: Opened, model: str, config: TrainConfig, place: Path, overwrite: bool) -> Checkpoint:
+def _start(opened: Task, model: str, config: TrainConfig, place: Path, overwrite: bool) -> Checkpoint:
     """The standard model a defence begins with: found in its folder, or trained.
 
     Raises:
@@ -135,5 +139,6 @@ def _start(opened: Opened, model: str, config: TrainConfig, place: Path, overwri
                 "Choose another --out, give a --start, or train both anew with --overwrite."
             )
     untrained = Checkpoint(build(model, schema, seed=config.seed), model, {}, schema)
-    train_victim(opened, untrained, config, place)
+    with training_progress(model, opened.name, config) as callbacks:
+        train_victim(opened.splits, untrained, config, place, data=opened.name, **callbacks)
     return load_checkpoint(place, schema=schema)

@@ -8,14 +8,15 @@ import typer
 from hammingbox.cli.compare import COMPARED, Job, run
 from hammingbox.cli.comparison_tables import show
 from hammingbox.cli.console import plain, say
-from hammingbox.cli.options import Opened
-from hammingbox.cli.training import train_victim
+from hammingbox.cli.options import Task
+from hammingbox.cli.training_progress import training_progress
 from hammingbox.cli.verify import verify_store
 from hammingbox.errors import FileError
-from hammingbox.models.checkpoint import Checkpoint, load_checkpoint
-from hammingbox.models.registry import build
-from hammingbox.report.folder import write_report
-from hammingbox.train import TrainConfig
+from hammingbox.report.page.folder import write_report
+from hammingbox.training.config import TrainConfig
+from hammingbox.training.job import train_victim
+from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
+from hammingbox.victims.zoo.registry import build
 
 
 def demo(
@@ -25,13 +26,15 @@ def demo(
     rows: Annotated[int, typer.Option(min=1, help="Test rows attacked.")] = 100,
 ) -> None:
     """Trains the Splice LSTM, compares attacks at budgets 1 to 5, verifies the results, writes a report."""
-    opened, victim = Opened.of("splice"), folder / "victim"
+    opened, victim = Task.of("splice"), folder / "victim"
     schema = opened.splits.schema
     try:
         checkpoint = load_checkpoint(victim, schema=schema)
     except FileError:  # the first time
         untrained = Checkpoint(build("lstm", schema, seed=0), "lstm", {}, schema)
-        train_victim(opened, untrained, TrainConfig(), victim)
+        config = TrainConfig()
+        with training_progress("lstm", opened.name, config) as callbacks:
+            train_victim(opened.splits, untrained, config, victim, data=opened.name, **callbacks)
         checkpoint = load_checkpoint(victim, schema=schema)
     training = checkpoint.training
     say(f"victim: LSTM, test accuracy {100 * training['test_accuracy']:.2f} %, trained in {training['seconds']:.0f} s")

@@ -8,11 +8,11 @@ import typer
 
 from hammingbox.attacks import ATTACKS, attack_named
 from hammingbox.cli.console import plain, print_json, progress, say
-from hammingbox.cli.options import DataDir, DataName, Json, Label, Opened, SchemaFile, Seed, VictimPath, budgets_from
-from hammingbox.diagnose import Finding, diagnose_results, diagnose_victim
-from hammingbox.evaluate import Rate, evaluate
-from hammingbox.models.checkpoint import load_checkpoint
-from hammingbox.space import ThreatModel
+from hammingbox.cli.options import DataDir, DataName, Json, Label, SchemaFile, Seed, Task, VictimPath, budgets_from
+from hammingbox.evaluation.diagnose import Finding, diagnose_results, diagnose_victim
+from hammingbox.evaluation.evaluate import Rate, evaluate
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.checkpoint import load_checkpoint
 
 PROBES = ("hotflip", "pcaa", "ga", "random")
 """Two attacks with gradients and two without: where they disagree the wrong way round, something is amiss."""
@@ -32,7 +32,7 @@ def diagnose(
     json: Json = False,
 ) -> None:
     """Checks whether an evaluation of this victim would be sound; exit code 1 when a check says it is not."""
-    opened = Opened.of(data, label, schema_file, data_dir)
+    opened = Task.of(data, label, schema_file, data_dir)
     model = load_checkpoint(victim, schema=opened.splits.schema).victim
     part = opened.part("test", min(rows, len(opened.splits.test)))
     threats = [ThreatModel(opened.space(), budget) for budget in budgets_from(budgets)]

@@ -12,7 +12,7 @@ import typer
 from hammingbox.attacks import ATTACKS, Attack
 from hammingbox.data.registry import DATASETS
 from hammingbox.errors import InputError, unknown_name
-from hammingbox.opened import Opened as Opened
+from hammingbox.running.tasks import Task as Task
 
 DataName = Annotated[
     str, typer.Argument(help=f"Data set ({', '.join(DATASETS)}), or your own CSV or Parquet file.", metavar="DATA")

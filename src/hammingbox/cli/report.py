@@ -8,11 +8,12 @@ import typer
 
 from hammingbox.cli.console import err, plain, say
 from hammingbox.data.schema import Dataset
-from hammingbox.diagnose import Finding, diagnose_victim
-from hammingbox.models.checkpoint import load_checkpoint, weights_digest
-from hammingbox.report.folder import write_report
-from hammingbox.space import ThreatModel, space_from_json
-from hammingbox.store import FILE, Store
+from hammingbox.evaluation.diagnose import Finding, diagnose_victim
+from hammingbox.report.page.folder import write_report
+from hammingbox.running.store import FILE, Store
+from hammingbox.threat.space_json import space_from_json
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.checkpoint import load_checkpoint, weights_digest
 
 
 def report(

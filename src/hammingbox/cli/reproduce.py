@@ -14,14 +14,14 @@ from rich.text import Text
 
 from hammingbox.cli.console import out, plain, progress, say
 from hammingbox.cli.options import DataDir
-from hammingbox.cli.training import train_victim
+from hammingbox.cli.training_progress import training_progress
 from hammingbox.errors import InputError, unknown_name
-from hammingbox.experiments import EXPERIMENTS, PRESETS, Experiment, Outcome, Workspace
-from hammingbox.experiments.records import Records
-from hammingbox.report.cases import Case
-from hammingbox.report.outcome import write_outcome
-from hammingbox.report.table import Table
-from hammingbox.store import FILE, Store
+from hammingbox.report.artefacts.cases import Case
+from hammingbox.report.artefacts.table import Table
+from hammingbox.report.artefacts.write_artefacts import write_outcome
+from hammingbox.reproduction import EXPERIMENTS, PRESETS, Experiment, Outcome, Workspace
+from hammingbox.running.store import FILE, Store
+from hammingbox.studies.records import Records
 
 
 def reproduce(
@@ -53,7 +53,7 @@ def reproduce(
         if dry_run and not (folder / FILE).exists():  # a plan leaves nothing behind
             at = Path(stack.enter_context(TemporaryDirectory()))
         store = stack.enter_context(Store.open(at, create=True))
-        workspace = Workspace(folder, store, train_victim, _watch, data_dir)
+        workspace = Workspace(folder, store, training_progress, _watch, data_dir)
         for name in chosen:
             experiment = EXPERIMENTS[name]
             out.print(f"[bold]{experiment.title}[/] ({experiment.source} of the paper), preset {preset}")

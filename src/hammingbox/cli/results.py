@@ -13,8 +13,8 @@ from hammingbox.cli.console import out, plain, print_json, say
 from hammingbox.cli.options import Json
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.files import write_bytes
-from hammingbox.report.export import FORMATS, What, records, row_records, run_record
-from hammingbox.store import Store
+from hammingbox.report.artefacts.export import FORMATS, What, records, row_records, run_record
+from hammingbox.running.store import Store
 
 app = typer.Typer(help="Lists, shows and exports what a results folder holds.", no_args_is_help=True)
 

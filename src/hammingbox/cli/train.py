@@ -6,13 +6,15 @@ from typing import Annotated, Any
 import typer
 
 from hammingbox.cli.console import plain, print_json, say
-from hammingbox.cli.options import DataDir, DataName, Json, Label, Opened, Overwrite, SchemaFile
-from hammingbox.cli.training import keep_finished, train_victim
+from hammingbox.cli.options import DataDir, DataName, Json, Label, Overwrite, SchemaFile, Task
+from hammingbox.cli.training_progress import training_progress
 from hammingbox.errors import InputError
-from hammingbox.models.checkpoint import Checkpoint
-from hammingbox.models.registry import VICTIMS, build
-from hammingbox.models.released import ips_lstm
-from hammingbox.train import TrainConfig, accuracy
+from hammingbox.evaluation.accuracy import accuracy
+from hammingbox.training.config import TrainConfig
+from hammingbox.training.job import keep_finished, train_victim
+from hammingbox.victims.checkpoint import Checkpoint
+from hammingbox.victims.released import ips_lstm
+from hammingbox.victims.zoo.registry import VICTIMS, build
 
 RELEASED = "released"
 
@@ -39,7 +41,7 @@ def train(
 ) -> None:
     """Trains a model and writes model.safetensors and config.json."""
     keep_finished(out_dir, overwrite)
-    opened = Opened.of(data, label, schema_file, data_dir)
+    opened = Task.of(data, label, schema_file, data_dir)
     if model == RELEASED:
         facts = take_released(opened, out_dir, data_dir)
     else:
@@ -48,7 +50,9 @@ def train(
         suits: dict[str, Any] = opened.source.training if model in (None, opened.source.model) else {}
         name = model or opened.source.model
         untrained = Checkpoint(build(name, opened.splits.schema, seed=seed), name, {}, opened.splits.schema)
-        facts = train_victim(opened, untrained, TrainConfig(**(suits | given), seed=seed), out_dir)
+        config = TrainConfig(**(suits | given), seed=seed)
+        with training_progress(name, opened.name, config) as callbacks:
+            facts = train_victim(opened.splits, untrained, config, out_dir, data=opened.name, **callbacks)
     if json:
         print_json(facts)
         return
@@ -58,7 +62,7 @@ def train(
     )
 
 
-def take_released(opened: Opened, folder: Path, data_dir: Path | None) -> dict[str, Any]:
+def take_released(opened: Task, folder: Path, data_dir: Path | None) -> dict[str, Any]:
     """Writes the weights that the authors of PCAA released as a checkpoint.
 
     Raises:

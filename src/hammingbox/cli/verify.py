@@ -13,11 +13,11 @@ from hammingbox.cli.options import DataDir, Json
 from hammingbox.data.registry import DATASETS, source_named
 from hammingbox.data.schema import Dataset, Schema
 from hammingbox.errors import FileError
-from hammingbox.models.checkpoint import load_checkpoint
-from hammingbox.models.victim import Victim
-from hammingbox.results import Verification, read_results, verify
-from hammingbox.store import Store
-from hammingbox.store.check import verify_run
+from hammingbox.evaluation.result_files import Verification, read_results, verify
+from hammingbox.running.store import Store
+from hammingbox.running.verify_store import verify_run
+from hammingbox.victims.checkpoint import load_checkpoint
+from hammingbox.victims.victim import Victim
 
 
 def verify_file(

@@ -9,12 +9,12 @@ from torch.nn import functional
 
 from hammingbox.defences.base import Batch, Defence, Step
 from hammingbox.errors import InputError
-from hammingbox.models.frozen import frozen_eval
-from hammingbox.models.victim import Victim
 from hammingbox.problem import Problem, Untargeted, all_points
 from hammingbox.seeding import RowRandom
-from hammingbox.space import ThreatModel
+from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import ManySlots
+from hammingbox.victims.frozen import frozen_eval
+from hammingbox.victims.victim import Victim
 
 
 @dataclass(eq=False, kw_only=True)

@@ -9,12 +9,13 @@ from torch.nn import functional
 
 from hammingbox.defences.base import Batch, Defence, Step, needs_learned_embedding
 from hammingbox.defences.consistency import answers_to_compare, divergence
-from hammingbox.models.frozen import frozen_eval
-from hammingbox.models.soft import SoftRows
-from hammingbox.models.victim import Victim
 from hammingbox.seeding import RowRandom
-from hammingbox.space import Candidates, ThreatModel
+from hammingbox.threat.candidates import Candidates
+from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import OptionFloat
+from hammingbox.victims.frozen import frozen_eval
+from hammingbox.victims.soft_rows import SoftRows
+from hammingbox.victims.victim import Victim
 
 
 @dataclass(eq=False, kw_only=True)

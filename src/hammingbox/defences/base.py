@@ -9,10 +9,10 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 from hammingbox.errors import VictimError
-from hammingbox.models.victim import Victim
 from hammingbox.settings import check_settings
-from hammingbox.space import ThreatModel
+from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Ids, Labels
+from hammingbox.victims.victim import Victim
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,11 @@ from hammingbox.attacks.pcaa import PCAA, initial_log_pi
 from hammingbox.defences.base import Batch, Defence
 from hammingbox.defences.warm_start import WarmStart
 from hammingbox.errors import InputError
-from hammingbox.models.victim import Victim
 from hammingbox.problem import Problem, all_points
 from hammingbox.seeding import RowRandom
-from hammingbox.space import ThreatModel
+from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import ManySlots
+from hammingbox.victims.victim import Victim
 
 
 @dataclass(eq=False, kw_only=True)

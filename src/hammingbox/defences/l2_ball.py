@@ -7,10 +7,10 @@ import torch
 from torch.nn import functional
 
 from hammingbox.defences.base import Batch, Defence, Step, needs_learned_embedding
-from hammingbox.models.frozen import frozen_eval
-from hammingbox.models.victim import Victim
-from hammingbox.space import ThreatModel
+from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Embedded
+from hammingbox.victims.frozen import frozen_eval
+from hammingbox.victims.victim import Victim
 
 
 @dataclass(eq=False, kw_only=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from hammingbox.defences.adversarial_rows import AdversarialRows
 from hammingbox.defences.base import Batch, Step
 from hammingbox.defences.inner_pcaa import InnerPCAA
-from hammingbox.models.victim import Victim
-from hammingbox.space import ThreatModel
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.victim import Victim
 
 
 @dataclass(eq=False, kw_only=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from torch.nn import functional
 
 from hammingbox.defences.base import Batch, Defence, Step
-from hammingbox.models.victim import Victim
-from hammingbox.space import ThreatModel
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.victim import Victim
 
 
 @dataclass(eq=False, kw_only=True)

@@ -10,11 +10,11 @@ from torch.nn import functional
 from hammingbox.defences.base import Batch, Step
 from hammingbox.defences.consistency import answers_to_compare, divergence
 from hammingbox.defences.inner_pcaa import InnerPCAA
-from hammingbox.models.frozen import frozen_eval
-from hammingbox.models.victim import Victim
 from hammingbox.problem import Problem, Untargeted, all_points
 from hammingbox.seeding import RowRandom
-from hammingbox.space import ThreatModel
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.frozen import frozen_eval
+from hammingbox.victims.victim import Victim
 
 
 @dataclass(eq=False, kw_only=True)

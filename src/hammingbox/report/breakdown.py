@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int64
 
-from hammingbox.evaluate import Rate
-from hammingbox.report.study import Study
+from hammingbox.evaluation.evaluate import Rate
+from hammingbox.report.result_set import Study
 from hammingbox.report.summary import seen_at, seen_by
 
 _INVISIBLE = {"": "(empty)", " ": "(space)", "\n": "(line break)"}
-"""Categories that cannot be seen are named, here and in `written.js`."""
+"""Categories that cannot be seen are named, here and in `render_row.js`."""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from hammingbox.attacks import ATTACKS
-from hammingbox.diagnose import Finding, diagnose_results
-from hammingbox.evaluate import Evaluation, Rate
+from hammingbox.evaluation.diagnose import Finding, diagnose_results
+from hammingbox.evaluation.evaluate import Evaluation, Rate
 from hammingbox.report.summary import LIMITS
 
 

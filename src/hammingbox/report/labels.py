@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hammingbox.store import Run
+from hammingbox.running.store import Run
 
 
 def arguments(text: str) -> list[str]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Int64
 
-from hammingbox.evaluate import Rate
-from hammingbox.report.ragged import Ragged
+from hammingbox.evaluation.evaluate import Rate
+from hammingbox.report.ragged_pairs import Ragged
 
 
 @dataclass(frozen=True)

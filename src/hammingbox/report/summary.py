@@ -7,9 +7,9 @@ from statistics import fmean
 import numpy as np
 from jaxtyping import Bool
 
-from hammingbox.evaluate import Rate
+from hammingbox.evaluation.evaluate import Rate
+from hammingbox.report.result_set import Study
 from hammingbox.report.run import Run
-from hammingbox.report.study import Study
 
 LIMITS = ("oracle", "exhaustive")
 """Attacks that decide which rows can fall at all: what others miss is measured against them."""

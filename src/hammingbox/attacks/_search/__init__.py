@@ -1,0 +1,1 @@
+"""What several attacks share: the best point so far, moves, walks and surrogate models."""

@@ -1,0 +1,60 @@
+"""Which points each row has tried, so that no query is spent twice."""
+
+import torch
+from jaxtyping import Bool, Int64
+from torch import Tensor
+
+from hammingbox.seeding import torch_generator
+from hammingbox.threat.layout import Layout
+
+Keys = Int64[Tensor, "some points"]
+
+
+class Visited:
+    """Tried points as 64-bit keys: a point's key is the sum of the random keys of its options (Zobrist 1970).
+
+    A change of one feature therefore changes a key by one difference, and a whole neighbourhood is looked up without
+    writing out its points. Keys of two points agree by chance with probability 2^-64. The clean row has key 0 and
+    counts as visited from the start.
+    """
+
+    def __init__(self, layout: Layout, batch: int) -> None:
+        device = layout.starts.device
+        keys = torch.randint(-(2**62), 2**62, (layout.options,), generator=torch_generator(0)).to(device)
+        self.key_of = keys.masked_fill_(layout.slot_of == 0, 0)
+        self._starts = layout.starts
+        self._seen = torch.zeros(batch, 1, dtype=torch.int64, device=device)
+
+    def keys(self, slots: Int64[Tensor, "... features"]) -> Int64[Tensor, "..."]:
+        """Keys of points."""
+        return self.key_of[self._starts + slots].sum(-1)
+
+    def knows(self, rows: Int64[Tensor, "some"], keys: Keys) -> Bool[Tensor, "some points"]:
+        """Which of these points their rows have tried."""
+        seen = self._seen[rows]
+        place = torch.searchsorted(seen, keys.contiguous()).clamp_(max=seen.shape[1] - 1)
+        return seen.gather(1, place) == keys
+
+    def add(self, rows: Int64[Tensor, "some"], keys: Keys) -> None:
+        """Marks points as tried; key 0, the clean row, does for a missing point."""
+        more = torch.zeros(len(self._seen), keys.shape[1], dtype=torch.int64, device=keys.device)
+        more[rows] = keys
+        self._seen = torch.cat([self._seen, more], 1).sort(1).values
+
+    def visit(
+        self, rows: Int64[Tensor, "some"], points: Int64[Tensor, "some points features"]
+    ) -> Bool[Tensor, "some points"]:
+        """Marks points as tried and says which of them are new, each of equal points once."""
+        keys = self.keys(points)
+        new = ~self.knows(rows, keys) & first_in_row(keys)
+        self.add(rows, keys)
+        return new
+
+
+def first_in_row(keys: Keys) -> Bool[Tensor, "some points"]:
+    """Marks the first of equal keys in every row."""
+    order = keys.argsort(dim=1, stable=True)
+    ordered = keys.gather(1, order)
+    first = torch.ones_like(keys, dtype=torch.bool)
+    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    return torch.empty_like(first).scatter_(1, order, first)

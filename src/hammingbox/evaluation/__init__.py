@@ -1,0 +1,1 @@
+"""Measuring: rates with their denominators, checks of an evaluation, and verification of claims."""

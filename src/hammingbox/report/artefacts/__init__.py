@@ -1,0 +1,1 @@
+"""Tables, figures and exports for papers and other programs."""

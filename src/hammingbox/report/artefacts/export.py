@@ -1,0 +1,151 @@
+"""A store's content for other programs: one record a run or one a row, as CSV, Parquet, Markdown, LaTeX, SVG or PDF."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from hammingbox.data.schema import Schema
+from hammingbox.errors import InputError
+from hammingbox.evaluation.evaluate import Rows
+from hammingbox.report.artefacts.figures import figure_bytes, success_figure
+from hammingbox.report.artefacts.table import Table
+from hammingbox.report.labels import space_in_words, told_apart, with_digests
+from hammingbox.running.store import Run, Store
+
+What = Literal["runs", "rows"]
+
+
+def run_record(store: Store, run: Run) -> dict[str, Any]:
+    """One flat record: what was run, its rates with their intervals, and its cost."""
+    rows = store.rows(run.id)
+    summary = rows.summary()
+    success, robust = summary.pop("success_interval"), summary.pop("robust_error_interval")
+    schema = store.schema(run)
+    return {
+        "run": run.id, "data": run.key.data, "split": run.key.split, "model": run.model, "defence": run.key.defence,
+        "victim": run.victim, "attack": run.name, "budget": run.key.budget, "seed": run.key.seed,
+        "target": "" if run.key.target is None else schema.classes[run.key.target],
+        "space": space_in_words(store.space(run)),
+        "clean_error": 1 - rows.accuracy.value if len(rows) else None,
+        **summary,
+        "success_low": success[0], "success_high": success[1], "robust_low": robust[0], "robust_high": robust[1],
+        "seconds": run.seconds, "created": run.created, "refused": run.refused or "",
+        "settings": run.key.attack, "victim_sha256": run.key.victim_sha256, "space_sha256": run.key.space_sha256,
+    }  # fmt: skip
+
+
+def row_records(run: Run, schema: Schema, rows: Rows) -> Iterator[dict[str, Any]]:
+    """One record a row, with its categories before and after as lists."""
+    facts = {
+        "run": run.id, "data": run.key.data, "defence": run.key.defence, "attack": run.name,
+        "budget": run.key.budget, "seed": run.key.seed,
+    }  # fmt: skip
+    columns: dict[str, list[Any]] = {
+        "row": rows.numbers.tolist(),
+        "label": [schema.classes[label] for label in rows.labels.tolist()],
+        "correct": rows.correct.tolist(),
+        "success": rows.success.tolist(),
+        "prediction": [schema.classes[label] for label in rows.logits.argmax(1).tolist()],
+        "distance": rows.distance.tolist(),
+        "margin": rows.margin.tolist(),
+        "forward": rows.forward.tolist(),
+        "backward": rows.backward.tolist(),
+        "stage": rows.stage.tolist(),
+        "clean": [list(schema.decode(ids)) for ids in rows.clean.tolist()],
+        "adversarial": [list(schema.decode(ids)) for ids in rows.adversarial.tolist()],
+    }
+    for values in zip(*columns.values(), strict=True):
+        yield facts | dict(zip(columns, values, strict=True))
+
+
+def records(store: Store, what: What) -> list[dict[str, Any]]:
+    """All records of a store."""
+    if what == "runs":
+        return [run_record(store, run) for run in store.runs()]
+    return [record for run in store.runs() for record in row_records(run, store.schema(run), store.rows(run.id))]
+
+
+def runs_table(found: list[dict[str, Any]], title: str) -> Table:
+    """Runs as a table for people: what all runs share, such as S(x), has no column."""
+    words = {
+        "run": [str(r["run"]) for r in found],
+        "data": [r["data"] for r in found],
+        "split": [r["split"] for r in found],
+        "model": [r["model"] for r in found],
+        "defence": [r["defence"] for r in found],
+        "victim": with_digests([Path(r["victim"]).name for r in found], [r["victim_sha256"] for r in found]),
+        "allowed changes": with_digests([r["space"] for r in found], [r["space_sha256"] for r in found]),
+        "attack": told_apart([(r["attack"], r["settings"], r["target"]) for r in found]),
+    }
+    for name in ("split", "victim", "allowed changes"):
+        if len(set(words[name])) == 1:
+            del words[name]
+    columns = (*words, "ε", "seed", "rows", "clean error %", "success %",
+               "95 % interval", "robust error %", "passes a row", "seconds a row")  # fmt: skip
+    rows = ((*texts, *_run_cells(record)) for *texts, record in zip(*words.values(), found, strict=True))
+    return Table(title, columns, tuple(rows), text_columns=len(words))
+
+
+def _run_cells(record: dict[str, Any]) -> tuple[str, ...]:
+    facts = (str(record["budget"]), str(record["seed"]), str(record["rows"]))
+    if not record["rows"]:
+        return (*facts, *("-" * 6))
+    attacked = max(record["attacked"], 1)
+    return (
+        *facts,
+        f"{100 * record['clean_error']:.1f}",
+        f"{100 * record['success_rate']:.1f}",
+        f"{100 * record['success_low']:.1f} to {100 * record['success_high']:.1f}",
+        f"{100 * record['robust_error']:.1f}",
+        f"{(record['forward'] + record['backward']) / attacked:.0f}",
+        f"{record['seconds'] / attacked:.3g}",
+    )
+
+
+def _to_csv(found: list[dict[str, Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(found[0]), lineterminator="\n")
+    writer.writeheader()
+    for record in found:
+        writer.writerow({k: json.dumps(v, ensure_ascii=False) if isinstance(v, list) else v for k, v in record.items()})
+    return text.getvalue().encode()
+
+
+def _to_parquet(found: list[dict[str, Any]]) -> bytes:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise InputError(
+            "expected pyarrow for Parquet, got none. Install it with `pip install 'hammingbox[parquet]'`."
+        ) from error
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(found), sink)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def _people_only(found: list[dict[str, Any]]) -> Table:
+    if "settings" not in found[0]:
+        raise InputError("expected csv or parquet for rows, got a format for people. Export the runs instead.")
+    return runs_table(found, "Results")
+
+
+def _figure(kind: str) -> Callable[[list[dict[str, Any]]], bytes]:
+    def write(found: list[dict[str, Any]]) -> bytes:
+        _people_only(found)
+        return figure_bytes(success_figure(found), kind)
+
+    return write
+
+
+FORMATS: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
+    "csv": _to_csv,
+    "parquet": _to_parquet,
+    "markdown": lambda found: _people_only(found).markdown().encode(),
+    "latex": lambda found: _people_only(found).latex("tab:results").encode(),
+    "svg": _figure("svg"),
+    "pdf": _figure("pdf"),
+}

@@ -1,0 +1,100 @@
+"""The commands that make a store's runs again, written from its keys."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hammingbox.attacks import ATTACKS
+from hammingbox.data.registry import DATASETS, Source
+from hammingbox.report.labels import arguments
+from hammingbox.running.store import Run
+from hammingbox.text.synonyms import WORDNET
+
+
+def commands(
+    runs: Sequence[Run], spaces: Mapping[str, Mapping[str, Any]], classes: Sequence[str], folder: Path
+) -> list[str]:
+    """One `compare` for each victim and seed; `attack` where settings are not the defaults.
+
+    All runs of a victim get as many rows as the longest of them has: a store does not say what was asked for.
+
+    Args:
+        runs: of one data set and split.
+        spaces: S(x) as JSON by its hash.
+        classes: names by class id, for targets.
+        folder: where the store lies.
+    """
+    together: dict[tuple[str, ...], tuple[dict[str, None], set[int]]] = {}
+    lines = []
+    for run in runs:
+        place = [run.key.data, "--victim", run.victim]
+        known = run.name in ATTACKS and repr(ATTACKS[run.name]()) == run.key.attack
+        options = ["--split", run.key.split, "--seed", str(run.key.seed), *space_options(run, spaces)]
+        rows = max((r.rows for r in runs if r.key.victim_sha256 == run.key.victim_sha256), default=run.rows)
+        options += ["--rows", str(rows)]
+        if known and run.key.target is None:
+            names, budgets = together.setdefault((*place, *options), ({}, set()))
+            names[run.name] = None
+            budgets.add(run.key.budget)
+            continue
+        line = ["hammingbox", "attack", *place, "--attack", run.name, "--budget", str(run.key.budget), *options]
+        if run.name in ATTACKS:
+            default = arguments(repr(ATTACKS[run.name]()))
+            line += [word for part in arguments(run.key.attack) if part not in default for word in ("--set", part)]
+        if run.key.target is not None:
+            line += ["--target", classes[run.key.target]]
+        lines.append(shlex.join(line))
+    compared = [
+        shlex.join(["hammingbox", "compare", *place, "--attacks", ",".join(names), "--budgets", _listed(budgets)])
+        for place, (names, budgets) in together.items()
+    ]
+    return [f"{line} --out {shlex.quote(str(folder))}" for line in [*compared, *lines]]
+
+
+def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The options that give a run's S(x), beyond what its data set has by itself.
+
+    Where the data's own limits are not known here (an own file's schema.toml) or were switched off, all are named.
+    """
+    space = spaces[run.key.space_sha256]
+    own = DATASETS.get(run.key.data)
+    options = []
+    if own is None:
+        options += ["--schema", "schema.toml"]
+    if space.get("kind") == "full":
+        limited = own is not None and (own.forbidden or own.kept or own.immutable or own.synonyms)
+        return [*options, "--full-space"] if limited or own is None else options
+    bare = space.get("kind") == "masked" and (own is None or not _includes(space, own))
+    if bare:
+        options += ["--full-space"]
+    forbidden, immutable = ({}, ()) if own is None or bare else (own.forbidden, own.immutable)
+    for name in space.get("immutable") or ():
+        if name not in immutable:
+            options += ["--immutable", name]
+    for feature, words in (space.get("forbidden") or {}).items():
+        for word in words:
+            if word not in forbidden.get(feature, ()):
+                options += ["--forbid", f"{feature}={word}"]
+    if space.get("kind") == "synonym" and space.get("source") != WORDNET:
+        options += ["--neighbours", str(space.get("source"))]
+    for word in space.get("protected") or ():
+        options += ["--protect", word]
+    return options
+
+
+def _includes(space: Mapping[str, Any], own: Source) -> bool:
+    """Whether a space has the limits that its data set has by itself."""
+    written = space.get("forbidden") or {}
+    return (
+        own.kept == (space.get("kept") or {})
+        and set(own.immutable) <= set(space.get("immutable") or ())
+        and all(set(words) <= set(written.get(feature, ())) for feature, words in own.forbidden.items())
+    )
+
+
+def _listed(budgets: set[int]) -> str:
+    ordered = sorted(budgets)
+    if len(ordered) > 1 and ordered == list(range(ordered[0], ordered[-1] + 1)):
+        return f"{ordered[0]}-{ordered[-1]}"
+    return ",".join(map(str, ordered))

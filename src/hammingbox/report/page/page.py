@@ -1,0 +1,99 @@
+"""The report: one self-contained HTML page, no network, light and dark."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+import hammingbox
+from hammingbox.evaluation.diagnose import Finding
+from hammingbox.files import write_bytes
+from hammingbox.report.page import charts
+from hammingbox.report.page.packing import pack
+from hammingbox.report.page.view_models import StudyView, percent
+from hammingbox.report.result_set import Study
+
+ROWS_LIMIT = 4_600_000
+"""Characters of packed rows on one page: with them the page stays under 5 MB."""
+
+
+_SCRIPTS = ("curves.js", "rows.js", "render_row.js", "list.js")
+"""Parts of the one script of the page, which share one scope."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that a page shows.
+
+    Attributes:
+        studies: results, by data set and allowed changes.
+        findings: doubts about each study, in the same order.
+        commands: what made the results.
+        environments: versions and machines they were made with.
+        source: the file that holds every row.
+    """
+
+    studies: Sequence[Study]
+    findings: Sequence[Sequence[Finding]]
+    commands: Sequence[str] = ()
+    environments: Sequence[dict[str, Any]] = field(default_factory=tuple)
+    source: str = "results.sqlite"
+
+
+def write_page(contents: Contents, path: Path) -> None:
+    """Writes the page atomically."""
+    write_bytes(path, render(contents).encode())
+
+
+def render(contents: Contents, *, rows_limit: int = ROWS_LIMIT) -> str:
+    """The page as text, with at most `rows_limit` characters of packed rows."""
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_read),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "percent": percent,
+        "share": lambda value: f"{100 * value:.1f}",
+        "span": _span,
+        "count": lambda value: f"{value:,}",
+        "short": _short,
+    }
+    total = max(1, sum(len(run) for study in contents.studies for run in study.runs))
+    views = []
+    for number, study in enumerate(contents.studies):
+        part = sum(map(len, study.runs)) / total
+        views.append(StudyView(number, study, pack(study, round(rows_limit * part)), contents.findings[number]))
+    script = "\n".join(['"use strict";', "(() => {", *map(_read, _SCRIPTS), "})();"])
+    return environment.get_template("report.html.j2").render(
+        contents=contents,
+        studies=views,
+        style=Markup(_read("page.css")),
+        script=Markup(script),
+        # Only this one script may run, so nothing that data could smuggle into the page ever does.
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        swatch=lambda style: Markup(charts.swatch(style)),
+        version=hammingbox.__version__,
+    )
+
+
+def _read(name: str) -> str:
+    return files("hammingbox.report.page").joinpath(name).read_text("utf-8")
+
+
+def _span(interval: tuple[float, float]) -> str:
+    low, high = interval
+    return f"{100 * low:.0f}\N{EN DASH}{100 * high:.0f}\N{NO-BREAK SPACE}%"
+
+
+def _short(value: float) -> str:
+    """Three digits that mean something: 1,204 and 0.0312."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,0 +1,19 @@
+"""The victims that several experiments share."""
+
+from hammingbox.data import imdb
+from hammingbox.studies.recipe import Recipe
+
+SPLICE = Recipe(label="LSTM", data="splice", model="lstm")
+SPLICE_QUICK = Recipe(
+    label="small CNN", data="splice", model="cnn", model_settings={"channels": 16, "dim": 8},
+    training={"epochs": 4, "batch_size": 64, "learning_rate": 1e-2},
+)  # fmt: skip
+IPS = Recipe(label="the authors' LSTM", data="ips", released=True)
+AG = Recipe(label="character CNN", data="ag_news")
+AG_WIDE = Recipe(
+    label="character CNN, wide", data="ag_news", model_settings={"channels": 384, "blanked": 0.0}
+)  # fmt: skip
+"""Twice the channels, and trained on whole texts: blanking characters is a defence by itself."""
+AG_PAPER = Recipe(label="character CNN", data="ag_news_paper")
+IMDB_CNN = Recipe(label="word CNN", data="imdb", model="word_cnn")
+IMDB_LSTM = Recipe(label="BiLSTM", data="imdb", model="bilstm", training=imdb.TRAINING["bilstm"])

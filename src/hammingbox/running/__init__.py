@@ -1,0 +1,1 @@
+"""Runs: what to attack as a value, who executes it, and where its records go."""

@@ -1,0 +1,62 @@
+"""What an experiment's tables rest on, as JSON: every run with a hash of its rows, and how its victims were trained."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from hammingbox.evaluation.evaluate import Evaluation, Rows
+from hammingbox.files import sha256
+from hammingbox.running.store import space_digest
+from hammingbox.victims.checkpoint import Checkpoint
+
+
+@dataclass
+class Records:
+    """Collects runs while an experiment asks for them; a run that is asked for twice counts once."""
+
+    runs: dict[tuple[str, str, str, int, int], dict[str, Any]] = field(default_factory=dict)
+    victims: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def add(self, victim: str, checkpoint: Checkpoint, evaluation: Evaluation) -> None:
+        """Notes a run.
+
+        Args:
+            victim: name of the checkpoint's folder.
+            checkpoint: what was attacked.
+            evaluation: what came of it.
+        """
+        settings, budget, seed = repr(evaluation.attack), evaluation.threat.budget, evaluation.seed
+        space = space_digest(evaluation.threat.space)
+        self.victims[victim] = checkpoint.training
+        self.runs[victim, space, settings, budget, seed] = {
+            "data": evaluation.data.name,
+            "victim": victim,
+            "victim_sha256": evaluation.victim_digest,
+            "space_sha256": space,
+            "attack": settings,
+            "budget": budget,
+            "seed": seed,
+            "rows": len(evaluation.rows),
+            "correct": evaluation.accuracy.hits,
+            "success": evaluation.success_rate.hits,
+            "forward": int(evaluation.rows.forward.sum()),
+            "backward": int(evaluation.rows.backward.sum()),
+            "rows_sha256": _rows_digest(evaluation.rows),
+            "seconds": round(evaluation.seconds, 3),
+        }
+
+    @property
+    def sha256(self) -> str:
+        """Of all runs but their times: another machine's run of the same code on the same weights can be compared."""
+        timeless = [{k: v for k, v in run.items() if k != "seconds"} for _, run in sorted(self.runs.items())]
+        return sha256(json.dumps(timeless, sort_keys=True).encode())
+
+    def to_json(self) -> str:
+        """Runs and victims, with the hash."""
+        facts = {"sha256": self.sha256, "runs": [run for _, run in sorted(self.runs.items())], "victims": self.victims}
+        return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+
+
+def _rows_digest(rows: Rows) -> str:
+    parts = (rows.numbers, rows.labels, rows.clean, rows.adversarial, rows.correct, rows.success)
+    return sha256(*(part.contiguous().numpy().tobytes() for part in parts))

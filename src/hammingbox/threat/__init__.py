@@ -1,0 +1,1 @@
+"""What an attacker may do: S(x) as slots, goals, and the threat model."""

@@ -1,0 +1,98 @@
+"""S(x), the rows an attacker may write, as slots.
+
+Every feature offers a few slots, and slot 0 is always the clean category. An adversarial row is one slot per
+feature, so the L0 distance is the number of slots that are not 0. Padding, immutable columns and words without
+synonyms are features whose only valid slot is 0. An attack never sees a raw id.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Int64, Shaped
+from torch import Tensor
+
+from hammingbox.threat.layout import Layout
+from hammingbox.types import Ids, OptionIds, OptionMask, PointRows, PointSlots, RowInt, RowMask, Slots
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """S(x) of a batch.
+
+    Attributes:
+        layout: where the slots of each feature lie on the axis of options.
+        ids: the category each option writes.
+        valid: which options may be chosen; slot 0 always may.
+        by_category: True when slot j of every feature writes category j, but for the exchange that brings the
+            clean category to slot 0. All rows then share one table of option embeddings.
+    """
+
+    layout: Layout
+    ids: OptionIds
+    valid: OptionMask
+    by_category: bool = False
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, rows: Shaped[Tensor, "some"]) -> "Candidates":
+        """The candidates of some rows."""
+        return Candidates(self.layout, self.ids[rows], self.valid[rows], self.by_category)
+
+    @cached_property
+    def clean(self) -> Ids:
+        """The clean rows: slot 0 of every feature."""
+        return self.layout.first(self.ids)
+
+    @cached_property
+    def moves(self) -> OptionMask:
+        """Valid options that change their feature."""
+        return self.valid & (self.layout.slot_of != 0)
+
+    @cached_property
+    def counts(self) -> Int64[Tensor, "batch features"]:
+        """How many valid slots each feature has, the clean one included."""
+        return self.layout.reduce(self.valid, lambda rectangle: rectangle.sum(-1))
+
+    def select(self, slots: Slots) -> Ids:
+        """The rows that slots stand for."""
+        return self.ids.gather(1, self.layout.starts + slots)
+
+    def select_points(self, rows: PointRows, slots: PointSlots) -> Int64[Tensor, "points features"]:
+        """The rows that a ragged list of (batch row, slots) stands for."""
+        return self.ids[rows[:, None], self.layout.starts + slots]
+
+    def allows(self, slots: Slots) -> RowMask:
+        """Whether every chosen slot exists and is valid."""
+        exists = ((slots >= 0) & (slots < self.layout.widths)).all(1)
+        options = self.layout.starts + slots.clamp(min=0).minimum(self.layout.widths - 1)
+        return exists & self.valid.gather(1, options).all(1)
+
+    def contains(self, ids: Ids) -> RowMask:
+        """Whether rows given as ids lie in S(x)."""
+        written = self.valid & (self.ids == self.layout.spread(ids))
+        return self.layout.reduce(written, lambda rectangle: rectangle.any(-1)).all(1)
+
+    @cached_property
+    def _valid_options(self) -> tuple[Int64[Tensor, "total"], Int64[Tensor, "batch features"]]:
+        """All valid options, row after row, and where the run of each (row, feature) begins."""
+        counts_by_option = self.valid.sum(1)
+        before_row = torch.cumsum(counts_by_option, 0) - counts_by_option
+        before_option = torch.cumsum(self.valid, 1) - self.valid.long()
+        return self.valid.nonzero()[:, 1], before_row[:, None] + self.layout.first(before_option)
+
+    def nth_valid(
+        self,
+        rows: Int64[Tensor, "points chosen"],
+        features: Int64[Tensor, "points chosen"],
+        n: Int64[Tensor, "points chosen"],
+    ) -> Int64[Tensor, "points chosen"]:
+        """The n-th valid slot (0 is the clean one) of some features of some rows."""
+        options, begin = self._valid_options
+        return self.layout.slot_of[options[begin[rows, features] + n]]
+
+
+def hamming(a: Ids, b: Ids) -> RowInt:
+    """L0 distance: how many features differ, row by row."""
+    return (a != b).sum(1)

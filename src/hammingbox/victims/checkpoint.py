@@ -1,0 +1,134 @@
+"""Checkpoints: weights in safetensors, everything else in JSON, both bound to a schema. Never a pickle."""
+
+import io
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+
+from hammingbox.data.schema import Schema
+from hammingbox.errors import FileError, HammingboxError
+from hammingbox.files import read_bytes, read_json, sha256, write_bytes, write_json
+from hammingbox.victims.victim import Victim
+from hammingbox.victims.zoo.registry import build
+
+WEIGHTS, CONFIG = "model.safetensors", "config.json"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A victim with what is needed to build it again.
+
+    Attributes:
+        victim: in eval mode.
+        model: its name in the table of victims.
+        settings: its settings there.
+        schema: what its ids mean.
+        training: how it came about: data, configuration, accuracies.
+    """
+
+    victim: Victim
+    model: str
+    settings: dict[str, Any]
+    schema: Schema
+    training: dict[str, Any] = field(default_factory=dict)
+
+    def save(self, folder: Path) -> None:
+        """Writes the checkpoint; the configuration comes last and names the hash of the weights."""
+        weights = save_tensors({k: v.detach().contiguous() for k, v in self.victim.state_dict().items()})
+        write_bytes(folder / WEIGHTS, weights)
+        write_json(
+            folder / CONFIG,
+            {
+                "model": self.model,
+                "settings": self.settings,
+                "weights_sha256": sha256(weights),
+                "schema_digest": self.schema.digest,
+                "schema": self.schema.to_json(),
+                "training": self.training,
+            },
+        )
+
+
+def load_checkpoint(path: Path, *, schema: Schema | None = None) -> Checkpoint:
+    """Reads a checkpoint.
+
+    Args:
+        path: the folder, or a file in it.
+        schema: when given, a checkpoint of another schema is refused.
+
+    Raises:
+        FileError: missing, damaged, or of another schema.
+    """
+    folder = path.parent if path.is_file() else path
+    if not (folder / CONFIG).exists():
+        raise FileError(
+            f"expected a checkpoint ({CONFIG} and {WEIGHTS}) in {folder}, got none. Make one with `hammingbox train`."
+        )
+    config = read_json(folder / CONFIG)
+    weights = read_bytes(folder / WEIGHTS)
+    try:
+        own = Schema.from_json(config["schema"])
+        if sha256(weights) != config["weights_sha256"]:
+            raise FileError(
+                f"expected the weights that {folder / CONFIG} names, got another or a truncated {WEIGHTS}. Train again."
+            )
+        if schema is not None and schema.digest != own.digest:
+            raise FileError(
+                f"expected a checkpoint for this data's schema ({_outline(schema)}), "
+                f"got one for another ({_outline(own)}). "
+                "Train a model on this data, or name the data the model was trained on."
+            )
+        victim = build(config["model"], own, **config["settings"])
+        victim.load_state_dict(load_tensors(weights))
+    except (KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        if isinstance(error, HammingboxError):
+            raise
+        raise FileError(
+            f"expected a whole checkpoint in {folder}, got a damaged one ({error}). Train again."
+        ) from error
+    return Checkpoint(victim.eval(), config["model"], config["settings"], own, config.get("training", {}))
+
+
+def foreign_tensors(path: Path) -> dict[str, torch.Tensor]:
+    """The tensors of a file that another program wrote: safetensors, or what ``torch.save`` made of a state dict.
+
+    The second is read with ``weights_only=True``: tensors, numbers and texts, and no code.
+
+    Raises:
+        FileError: missing, damaged, or something else than a mapping from names to tensors.
+    """
+    content = read_bytes(path)
+    try:
+        if path.suffix == ".safetensors":
+            return load_tensors(content)
+        value = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged stream may end in any error of the reader
+        reason = str(error).split("\n")[0]
+        raise FileError(
+            f"expected whole safetensors or a state dict of plain tensors in {path}, got another or a damaged file "
+            f"({reason}). Save `model.state_dict()` with safetensors."
+        ) from error
+    if not isinstance(value, dict) or not all(isinstance(part, torch.Tensor) for part in value.values()):
+        raise FileError(
+            f"expected a mapping from names to tensors in {path}, got {type(value).__name__}. "
+            "Save `model.state_dict()` with safetensors."
+        )
+    return value
+
+
+def weights_digest(victim: Victim) -> str:
+    """Hash of a victim's parameters and buffers, by name; of its own name when it has none, as a black box."""
+    state = sorted(victim.state_dict().items())
+    if not state:
+        return sha256(victim.name.encode())
+    return sha256(*(name.encode() + np.ascontiguousarray(tensor.cpu().numpy()).tobytes() for name, tensor in state))
+
+
+def _outline(schema: Schema) -> str:
+    return f"{len(schema.features)} features, {sum(schema.cardinalities)} categories, {len(schema.classes)} classes"

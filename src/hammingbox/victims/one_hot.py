@@ -1,0 +1,35 @@
+"""Modules that take one-hot or soft rows."""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from hammingbox.types import Embedded, Ids, Logits
+from hammingbox.victims.victim import Victim, logits_of
+
+
+class OneHot(Victim):
+    """A module that takes one-hot (or soft) rows of shape (batch, features, categories).
+
+    Args:
+        module: returns logits.
+        categories: size of the last axis.
+        blank: a category written as a row of zeros, such as padding.
+    """
+
+    def __init__(self, module: nn.Module, *, categories: int, blank: int | None = None) -> None:
+        super().__init__()
+        self.module = module
+        self.categories = categories
+        table = torch.eye(categories)
+        if blank is not None:
+            table[blank] = 0.0
+        self.register_buffer("table", table)
+
+    def embed(self, ids: Ids) -> Embedded:
+        """Rows of the identity matrix."""
+        return functional.embedding(ids, self.get_buffer("table"))
+
+    def head(self, embedded: Embedded, ids: Ids) -> Logits:  # noqa: ARG002
+        """The module itself."""
+        return logits_of(self.module(embedded))

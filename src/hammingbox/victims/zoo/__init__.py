@@ -1,0 +1,1 @@
+"""Neural networks that come with the package."""

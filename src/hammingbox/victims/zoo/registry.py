@@ -1,0 +1,44 @@
+"""The victims that come with the package, by name."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+
+from hammingbox.data.schema import Schema
+from hammingbox.errors import InputError, unknown_name
+from hammingbox.victims.victim import Victim
+from hammingbox.victims.zoo.bilstm import BiLSTM
+from hammingbox.victims.zoo.char_cnn import PAPER, CharCNN
+from hammingbox.victims.zoo.cnn import ConvNet
+from hammingbox.victims.zoo.lstm import AttentionLSTM
+from hammingbox.victims.zoo.mlp import TableMLP
+from hammingbox.victims.zoo.word_cnn import WordCNN
+
+VICTIMS: dict[str, Callable[..., Victim]] = {
+    "lstm": AttentionLSTM,
+    "cnn": ConvNet,
+    "mlp": TableMLP,
+    "word_cnn": WordCNN,
+    "bilstm": BiLSTM,
+    "char_cnn": CharCNN,
+    "char_cnn_paper": partial(CharCNN, **PAPER),
+}
+
+
+def build(name: str, schema: Schema, *, seed: int = 0, **settings: Any) -> Victim:
+    """A new victim for a schema, with weights drawn from a seed.
+
+    Raises:
+        InputError: unknown name or setting.
+    """
+    if name not in VICTIMS:
+        raise unknown_name("model", name, VICTIMS)
+    # Layers draw their first weights from the global generator: borrow it, seeded, and give it back.
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        try:
+            return VICTIMS[name](schema.cardinalities, len(schema.classes), **settings)
+        except TypeError as error:
+            raise InputError(f"expected settings of the model {name!r}, got {settings} ({error}).") from error

@@ -1,0 +1,55 @@
+"""The word CNN of Kim (2014): windows of words, the strongest answer of each filter, a linear classifier."""
+
+import torch
+from torch import nn
+
+from hammingbox.types import Embedded, Ids, Logits
+from hammingbox.victims.victim import Victim
+from hammingbox.victims.zoo.category_embedding import CategoryEmbedding
+from hammingbox.victims.zoo.padding import written
+
+
+class WordCNN(Victim):
+    """Embedding, convolutions of several widths, maximum over the text, dropout, linear classifier.
+
+    Args:
+        cardinalities: categories of each position, the same vocabulary at all.
+        classes: number of classes.
+        dim: size of a word vector.
+        channels: filters of each width.
+        widths: how many words a filter reads.
+        dropout: on the word vectors and on the pooled answers, in training.
+    """
+
+    def __init__(
+        self,
+        cardinalities: tuple[int, ...],
+        classes: int,
+        *,
+        dim: int = 64,
+        channels: int = 64,
+        widths: tuple[int, ...] | list[int] = (3, 4, 5),
+        dropout: float = 0.5,
+    ) -> None:
+        super().__init__()
+        self.embedding = CategoryEmbedding(cardinalities, dim, positions="none")
+        # Kim's range: from the usual normal start, words that occur a few times would never find their place.
+        nn.init.uniform_(self.embedding.table.weight, -0.25, 0.25)
+        self.widths = tuple(widths)
+        self.convolutions = nn.ModuleList(nn.Conv1d(dim, channels, width) for width in widths)
+        self.dropout = nn.Dropout(dropout)
+        self.output = nn.Linear(channels * len(widths), classes)
+
+    def embed(self, ids: Ids) -> Embedded:
+        """Rows of the embedding table."""
+        return self.embedding(ids)
+
+    def head(self, embedded: Embedded, ids: Ids) -> Logits:
+        """Filters over the text; windows that begin in the padding are left out."""
+        mask = written(ids)
+        text = (self.dropout(embedded) * mask[:, :, None]).transpose(1, 2)  # (batch, dim, features)
+        answers = []
+        for width, convolution in zip(self.widths, self.convolutions, strict=True):
+            answer = convolution(nn.functional.pad(text, (0, width - 1)))  # (batch, channels, features)
+            answers.append(answer.masked_fill(~mask[:, None], -torch.inf).amax(2).relu())
+        return self.output(self.dropout(torch.cat(answers, 1)))
