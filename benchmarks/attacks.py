@@ -20,8 +20,8 @@ from splice_victim import right_rows, space, splits, victim
 
 from hammingbox import ATTACKS, PCAA, Attack, BlackBox, Dataset, FullSpace, Space, ThreatModel, Victim, evaluate
 from hammingbox.attacks import Auto, Exhaustive
-from hammingbox.attacks.base import Incumbent
-from hammingbox.evaluation.evaluate import correctly_classified
+from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.evaluation.accuracy import correctly_classified
 
 BUDGETS = (1, 2, 3, 4, 5)
 QUERIES = 1000

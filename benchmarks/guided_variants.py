@@ -16,7 +16,8 @@ from splice_victim import right_rows, space, victim
 from torch import Tensor
 
 from hammingbox.attacks import PCAA, Distribution, Guided
-from hammingbox.attacks.base import Incumbent, Search, try_points
+from hammingbox.attacks._search.incumbent import Incumbent, Search
+from hammingbox.attacks._search.points import try_points
 from hammingbox.attacks.greedy import beam_search
 from hammingbox.attacks.guided import likeliest
 from hammingbox.problem import Problem

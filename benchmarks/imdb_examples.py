@@ -10,7 +10,8 @@ import torch
 
 from hammingbox.attacks import ATTACKS
 from hammingbox.data import imdb
-from hammingbox.evaluation.evaluate import Evaluation, evaluate
+from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.running.evaluate import evaluate
 from hammingbox.text.audit import audit
 from hammingbox.text.render import ChangedText, changed_text
 from hammingbox.text.tagger import default_tagger

@@ -14,10 +14,10 @@ from time import perf_counter
 import torch
 
 from hammingbox.data.schema import Schema
-from hammingbox.evaluation.evaluate import Rows
+from hammingbox.evaluation.rows import Rows
 from hammingbox.report.page.folder import PAGE
-from hammingbox.running.store import RunKey, Store
-from hammingbox.running.store.environment import environment
+from hammingbox.running.store import RunKey, Store, open_store
+from hammingbox.evaluation.environment import environment
 from hammingbox.running.store.store import space_digest
 from hammingbox.threat.space import FullSpace
 
@@ -69,7 +69,7 @@ def synthetic_rows(schema: Schema, rows: int, budget: int, seed: int) -> Rows:
 def fill(folder: Path, schema: Schema, rows: int, runs: int) -> None:
     """Fills a store with `runs` runs of `rows` rows, five budgets for each made-up attack."""
     space = FullSpace(schema)
-    with Store.open(folder, create=True) as store:
+    with open_store(folder, create=True) as store:
         for number in range(runs):
             budget, name = number % 5 + 1, f"attack{number // 5}"
             key = RunKey(

@@ -5,7 +5,7 @@ from pathlib import Path
 from hammingbox import Checkpoint, Dataset, FileError, MaskedSpace, TrainConfig, accuracy, build, fit, load_checkpoint
 from hammingbox.data.registry import source_named
 from hammingbox.data.schema import Splits
-from hammingbox.evaluation.evaluate import correctly_classified
+from hammingbox.evaluation.accuracy import correctly_classified
 
 FOLDER = Path("runs/bench/splice-lstm")
 SOURCE = source_named("splice")

@@ -11,7 +11,7 @@ import splice_victim
 
 from hammingbox import ATTACKS, ThreatModel
 from hammingbox.running.record import evaluate_into
-from hammingbox.running.store import Store
+from hammingbox.running.store import Store, open_store
 
 LIMIT = 5.0
 ROWS = 100
@@ -23,7 +23,7 @@ def main() -> None:
     print(f"Splice LSTM, {ROWS} rows, budgets 1 to 3, batches of 256 and of 32")
     print("| attack | batch | attacking, s | recording, s | overhead, % |\n|---|---|---|---|---|")
     total_attack = total_other = 0.0
-    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder), create=True) as store:
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder), create=True) as store:
         for name in ("gga", "ga", "hotflip", "sa", "swap", "auto", "pcaa"):
             for size in (256, 32):
                 attack_seconds = other = 0.0

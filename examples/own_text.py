@@ -13,7 +13,7 @@ import torch
 
 from hammingbox.attacks import PCAA
 from hammingbox.data.texts import Labelled, text_splits
-from hammingbox.evaluation.evaluate import evaluate
+from hammingbox.running.evaluate import evaluate
 from hammingbox.text.render import changed_text
 from hammingbox.threat.synonym_space import SynonymSpace
 from hammingbox.threat.threat_model import ThreatModel

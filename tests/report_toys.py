@@ -10,7 +10,7 @@ from hammingbox.attacks import attack_named
 from hammingbox.data.schema import Dataset, Feature, Schema
 from hammingbox.errors import TooExpensiveError
 from hammingbox.running.record import evaluate_into
-from hammingbox.running.store import Store
+from hammingbox.running.store import open_store
 from hammingbox.threat.space import FullSpace
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import Checkpoint
@@ -44,7 +44,7 @@ def fill(
     data: str = "toy data",
 ) -> None:
     """Attacks toy victims; the first `wrong` rows have labels the victim does not give."""
-    with Store.open(folder, create=True) as store:
+    with open_store(folder, create=True) as store:
         for number, name in enumerate(victims):
             victim = ToyVictim(schema.cardinalities, len(schema.classes), seed=number)
             ids, labels = (values[:rows].clone() for values in toy_rows(schema, victim, 60))

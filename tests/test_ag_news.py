@@ -12,7 +12,7 @@ from hammingbox.data.registry import source_named
 from hammingbox.errors import FileError, InputError
 from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.victims.zoo.registry import build
-from real_data import DATA, needs
+from toys.real_data import DATA, needs
 
 TEXTS = [f'"{i % 4 + 1}","Title {i}","Description, number ""{i}"" of {"many" * (i % 3)}"' for i in range(60)]
 

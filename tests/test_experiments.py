@@ -13,7 +13,8 @@ import torch
 from hammingbox import Checkpoint, FullSpace, ThreatModel, TrainConfig, fit, load_checkpoint
 from hammingbox.attacks import ATTACKS, Auto, Exhaustive
 from hammingbox.errors import FileError, InputError
-from hammingbox.evaluation.evaluate import Evaluation, Rate
+from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.rates import Rate
 from hammingbox.report.artefacts.cases import Case, Piece, cases_latex, cases_markdown, row_pieces
 from hammingbox.report.artefacts.figures import Bar, trade_off_figure
 from hammingbox.report.artefacts.table import Table
@@ -23,7 +24,7 @@ from hammingbox.reproduction.attack_table import PAPER
 from hammingbox.reproduction.cases import candidate_cases
 from hammingbox.reproduction.complexity import AXES, METHODS
 from hammingbox.reproduction.victims import IPS, SPLICE_QUICK
-from hammingbox.running.store import Store
+from hammingbox.running.store import open_store
 from hammingbox.running.tasks import Task
 from hammingbox.studies.defence_table import DefenceTable
 from hammingbox.studies.grid import DRAWS, plan_grid, run_grid
@@ -64,7 +65,7 @@ def no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    with Store.open(tmp_path, create=True) as store:
+    with open_store(tmp_path, create=True) as store:
         yield Workspace(tmp_path, store, Trainer(), silent)
 
 

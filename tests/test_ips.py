@@ -18,7 +18,7 @@ from hammingbox.training.loop import fit
 from hammingbox.victims.checkpoint import foreign_tensors, load_checkpoint
 from hammingbox.victims.released import ips_lstm
 from hammingbox.victims.zoo.registry import build
-from real_data import DATA, needs
+from toys.real_data import DATA, needs
 
 ROWS = np.random.default_rng(0).integers(1, 1067, size=(6, 20))
 LABELS = np.array([0, 1, 2, 2, 1, 0])

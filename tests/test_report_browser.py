@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from browser import Page, browser, needs_browser
-from hammingbox.evaluation.evaluate import Rows
+from hammingbox.evaluation.rows import Rows
 from hammingbox.report.page.folder import write_report
-from hammingbox.running.store import Store
+from hammingbox.running.store import open_store
 from hammingbox.text.tokens import join_words
 from report_toys import HOSTILE, LETTERS, TABLE, TEXT, fill
 from toys import toy_schema
@@ -63,7 +63,7 @@ def choose(page: Page, **wanted: object) -> tuple[int, int, int]:
 
 
 def stored(folder: Path) -> list[tuple[str, int, Rows]]:
-    with Store.open(folder) as store:
+    with open_store(folder) as store:
         return [(run.name, run.key.budget, store.rows(run.id)) for run in store.runs()]
 
 
@@ -275,7 +275,7 @@ def test_several_victims_and_tables(page: Page, tmp_path: Path) -> None:
     fill(tmp_path, TABLE, victims=("plain", "defended"), seeds=(0, 1))
     write_report(tmp_path)
     show(page, tmp_path)
-    with Store.open(tmp_path) as store:
+    with open_store(tmp_path) as store:
         runs = [(run.victim, run.key.seed, store.rows(run.id)) for run in store.runs()]
     assert choose(page, victim=1, seed=1) == counts([rows for v, s, rows in runs if (v, s) == ("runs/defended", 1)])
     assert page.run("document.querySelector('[id^=victims-table] tbody').rows.length") == 2

@@ -18,7 +18,8 @@ from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema import Dataset, Feature, Schema, Splits
 from hammingbox.errors import FileError
 from hammingbox.evaluation.diagnose import Finding
-from hammingbox.evaluation.evaluate import Rate, Rows
+from hammingbox.evaluation.rates import Rate
+from hammingbox.evaluation.rows import Rows
 from hammingbox.report.breakdown import by_class
 from hammingbox.report.labels import arguments
 from hammingbox.report.page.commands import commands, space_options
@@ -29,7 +30,7 @@ from hammingbox.report.ragged_pairs import Ragged, changes, likeliest
 from hammingbox.report.recorded_checks import doubts
 from hammingbox.report.result_set import row_form
 from hammingbox.report.summary import worst_case
-from hammingbox.running.store import Run, RunKey, Store
+from hammingbox.running.store import Run, RunKey, Store, open_store
 from hammingbox.running.store.store import space_digest
 from hammingbox.running.tasks import Task
 from report_toys import HOSTILE, LETTERS, NASTY, TABLE, fill
@@ -44,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def stored(folder: Path) -> list[tuple[str, int, Rows]]:
-    with Store.open(folder) as store:
+    with open_store(folder) as store:
         return [(run.name, run.key.budget, store.rows(run.id)) for run in store.runs()]
 
 
@@ -162,7 +163,7 @@ def test_what_comes_from_data_is_text(tmp_path: Path) -> None:
 def test_an_unfinished_an_empty_and_a_missing_store(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="expected a store of results"):
         write_report(tmp_path)
-    Store.open(tmp_path, create=True).close()
+    open_store(tmp_path, create=True).close()
     assert "No rows yet" in write_report(tmp_path).read_text()
     fill(tmp_path, TABLE, attacks=("ga",), budgets=(1,), rows=30)
     fill(tmp_path, TABLE, attacks=("random",), budgets=(1,), rows=12)
@@ -215,7 +216,7 @@ def test_a_random_victim_and_probabilities_as_logits_are_doubted(folder: Path) -
 
 def test_what_a_victim_said_itself_goes_before_what_its_rows_say(tmp_path: Path) -> None:
     fill(tmp_path, TABLE, victims=("one", "two"), rows=12, attacks=("ga",), budgets=(1,))
-    with Store.open(tmp_path) as store:
+    with open_store(tmp_path) as store:
         first = store.runs()[0].key.victim_sha256
     heard = {first: [Finding("few rows", "error", "I was asked", "it means", "do")], "another": []}
     (findings,) = read_contents(tmp_path, asked=heard).findings

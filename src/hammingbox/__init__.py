@@ -1,38 +1,80 @@
-"""Adversarial robustness for categorical data: attacks, defences and honest scores under an L0 budget."""
+"""Adversarial robustness for categorical data: attacks, defences and honest scores under an L0 budget.
 
-__version__ = "0.1.0"
+What a user needs is exported here, once; everything else is private and may change without notice.
+"""
+
+__version__ = "0.2.0"
 
 from hammingbox.attacks import (
     ATTACKS,
     PCAA,
     Attack,
     AttackResult,
+    Auto,
     Distribution,
+    Evolution,
     Exhaustive,
     Genetic,
+    Greedy,
+    Guided,
     HotFlip,
+    Local,
+    Passes,
     Random,
+    ScorePCAA,
+    SparseRS,
+    Swap,
     TwoStage,
 )
 from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema import Dataset, Feature, Schema, Splits
-from hammingbox.defences import ASCC, DEFENCES, Defence, HotFlipTraining, L2Ball, PAdvT, Standard, SwapTraining, Trades
-from hammingbox.errors import FileError, HammingboxError, InputError, TooExpensiveError, VictimError
-from hammingbox.evaluation.accuracy import accuracy
-from hammingbox.evaluation.evaluate import Evaluation, Rate, correctly_classified, evaluate
+from hammingbox.data.table import load_table
+from hammingbox.defences import (
+    ASCC,
+    DEFENCES,
+    Batch,
+    Defence,
+    HotFlipTraining,
+    L2Ball,
+    PAdvT,
+    Standard,
+    Step,
+    SwapTraining,
+    Trades,
+)
+from hammingbox.errors import (
+    AttackError,
+    FileError,
+    HammingboxError,
+    InputError,
+    TooExpensiveError,
+    VictimError,
+)
+from hammingbox.evaluation.accuracy import accuracy, correctly_classified
+from hammingbox.evaluation.diagnose import Finding, diagnose_victim
+from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.result_files import read_results, verify, write_results
-from hammingbox.problem import Problem, Targeted, Untargeted
+from hammingbox.evaluation.rows import Rows
+from hammingbox.evaluation.verify import Verification
+from hammingbox.problem import Problem
+from hammingbox.running.evaluate import evaluate
+from hammingbox.running.executor import Executor, Serial
 from hammingbox.running.record import evaluate_into
-from hammingbox.running.store import Store
+from hammingbox.running.run_spec import RunSpec
+from hammingbox.running.store import MemoryStore, Store, open_store
+from hammingbox.seeding import RowRandom
 from hammingbox.threat.candidates import Candidates, hamming
+from hammingbox.threat.goal import AnyOther, Direction, Goal, RowGoals, Target
+from hammingbox.threat.layout import Layout
 from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.space import FullSpace, Space
+from hammingbox.threat.synonym_space import SynonymSpace
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
 from hammingbox.victims.black_box import BlackBox
 from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
-from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.one_hot import OneHot
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.wrapped import wrap
@@ -45,55 +87,82 @@ __all__ = [
     "DEFENCES",
     "PCAA",
     "VICTIMS",
+    "AnyOther",
     "Attack",
+    "AttackError",
     "AttackResult",
+    "Auto",
+    "Batch",
     "BlackBox",
     "Candidates",
     "Checkpoint",
     "Dataset",
     "Defence",
+    "Direction",
     "Distribution",
     "Evaluation",
+    "Evolution",
+    "Executor",
     "Exhaustive",
     "Feature",
     "FileError",
+    "Finding",
     "FullSpace",
     "Genetic",
+    "Goal",
+    "Greedy",
+    "Guided",
     "HammingboxError",
     "HotFlip",
     "HotFlipTraining",
     "InputError",
     "L2Ball",
+    "Layout",
+    "Local",
     "MaskedSpace",
+    "MemoryStore",
     "OneHot",
     "PAdvT",
+    "Passes",
     "Problem",
     "Random",
     "Rate",
+    "RowGoals",
+    "RowRandom",
+    "Rows",
+    "RunSpec",
     "Schema",
+    "ScorePCAA",
+    "Serial",
     "Space",
+    "SparseRS",
     "Splits",
     "Standard",
+    "Step",
     "Store",
+    "Swap",
     "SwapTraining",
-    "Targeted",
+    "SynonymSpace",
+    "Target",
     "ThreatModel",
     "TooExpensiveError",
     "Trades",
     "TrainConfig",
     "TwoStage",
-    "Untargeted",
+    "Verification",
     "Victim",
     "VictimError",
     "accuracy",
     "build",
     "correctly_classified",
+    "diagnose_victim",
     "evaluate",
     "evaluate_into",
     "fit",
-    "frozen_eval",
     "hamming",
     "load_checkpoint",
+    "load_table",
+    "open_store",
     "read_results",
     "verify",
     "wrap",

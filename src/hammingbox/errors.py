@@ -16,6 +16,10 @@ class VictimError(HammingboxError):
     """A victim that returns something other than finite logits, or lacks what an attack needs."""
 
 
+class AttackError(HammingboxError):
+    """An attack that leaves S(x), its budget or its query limit: a defect of the attack, never a result."""
+
+
 class FileError(HammingboxError):
     """A file that is missing, damaged, of another schema, or cannot be written."""
 

@@ -4,7 +4,6 @@ An attack is an optimiser over slots. It asks a Problem for losses and gradients
 validity or budget.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,11 +12,11 @@ from typing import Literal, NamedTuple
 import torch
 from jaxtyping import Bool, Int64, Shaped
 from torch import Tensor
-from torch.nn import functional
 
+from hammingbox.errors import AttackError
 from hammingbox.threat.candidates import Candidates
+from hammingbox.threat.goal import RowGoals
 from hammingbox.types import (
-    Labels,
     Logits,
     OptionFloat,
     PointFloat,
@@ -39,55 +38,6 @@ DEFAULT_MEMORY = 512 * 2**20
 
 _LARGEST_MICRO_BATCH = 512
 """Larger ones fall out of the caches: the Splice LSTM is 2.5 times slower at 4096 rows than at 512."""
-
-
-@dataclass(frozen=True, eq=False)
-class Goal(ABC):
-    """What the attacker wants. `classes` holds a class per row: the true one, or the target."""
-
-    classes: Labels
-
-    def take(self, rows: Shaped[Tensor, "some"]) -> "Goal":
-        """The goals of some rows."""
-        return replace(self, classes=self.classes[rows])
-
-    @abstractmethod
-    def margin(self, logits: Logits) -> RowFloat:
-        """Above 0 exactly when the goal is met; an exact tie counts for the victim."""
-
-    @abstractmethod
-    def cross_entropy(self, logits: Logits) -> RowFloat:
-        """Grows as the goal comes nearer."""
-
-    def _own_and_best_other(self, logits: Logits) -> tuple[RowFloat, RowFloat]:
-        own = logits.gather(1, self.classes[:, None])
-        return own[:, 0], logits.scatter(1, self.classes[:, None], -torch.inf).amax(1)
-
-
-class Untargeted(Goal):
-    """Any class but the true one."""
-
-    def margin(self, logits: Logits) -> RowFloat:
-        """Best wrong logit minus the true one."""
-        own, other = self._own_and_best_other(logits)
-        return other - own
-
-    def cross_entropy(self, logits: Logits) -> RowFloat:
-        """Cross entropy of the true class."""
-        return functional.cross_entropy(logits, self.classes, reduction="none")
-
-
-class Targeted(Goal):
-    """The target class and no other."""
-
-    def margin(self, logits: Logits) -> RowFloat:
-        """Target logit minus the best other one."""
-        own, other = self._own_and_best_other(logits)
-        return own - other
-
-    def cross_entropy(self, logits: Logits) -> RowFloat:
-        """Minus the cross entropy of the target."""
-        return -functional.cross_entropy(logits, self.classes, reduction="none")
 
 
 class Meter:
@@ -121,47 +71,58 @@ class Problem:
     Attributes:
         victim: in eval mode, its parameters frozen.
         candidates: S(x) of each row.
-        goal: what counts as success.
+        goal: what counts as success for each row.
         budget: epsilon, the largest number of changed features.
         objective: the loss to maximise; success is always judged by the margin.
         meter: shared by all parts of a batch.
         rows: the meter's number of each row.
         memory: bytes for a micro-batch. Sizes of activations are estimated from the embedding's: it bounds the
             order of magnitude, it is not a promise to the byte.
+        clean_logits: the victim's answers to the clean rows where they are known already, so that no row is sent
+            through the victim twice; an attack that uses them pays for them all the same.
     """
 
     victim: Victim
     candidates: Candidates
-    goal: Goal
+    goal: RowGoals
     budget: int
     objective: Objective
     meter: Meter
     rows: RowInt
     memory: int = DEFAULT_MEMORY
+    clean_logits: Logits | None = None
 
     @classmethod
     def of(
         cls,
         victim: Victim,
         candidates: Candidates,
-        goal: Goal,
+        goal: RowGoals,
         budget: int,
         *,
         objective: Objective = "margin",
         memory: int = DEFAULT_MEMORY,
         queries: int | None = None,
+        clean_logits: Logits | None = None,
     ) -> "Problem":
         """A problem with a fresh meter, which lets every row have at most `queries` forward passes."""
         device, size = candidates.ids.device, len(candidates)
-        rows = torch.arange(size, device=device)
-        return cls(victim, candidates, goal, budget, objective, Meter(size, device, queries), rows, memory)
+        rows, meter = torch.arange(size, device=device), Meter(size, device, queries)
+        return cls(victim, candidates, goal, budget, objective, meter, rows, memory, clean_logits)
 
     def __len__(self) -> int:
         return len(self.candidates)
 
     def take(self, rows: Shaped[Tensor, "some"]) -> "Problem":
         """The problem of some rows; their passes go to the same meter."""
-        return replace(self, candidates=self.candidates.take(rows), goal=self.goal.take(rows), rows=self.rows[rows])
+        known = self.clean_logits
+        return replace(
+            self,
+            candidates=self.candidates.take(rows),
+            goal=self.goal.take(rows),
+            rows=self.rows[rows],
+            clean_logits=None if known is None else known[rows],
+        )
 
     def within(self, budget: int) -> "Problem":
         """The same rows, meter and victim under another budget."""
@@ -181,15 +142,29 @@ class Problem:
     # Discrete passes -------------------------------------------------------------------------------------------
 
     def logits(self, rows: PointRows, slots: PointSlots) -> Logits:
-        """Logits of a ragged list of points, in micro-batches. Cost: one forward pass a point.
+        """Logits of a ragged list of points, in micro-batches. Cost: one forward pass per point.
 
         Raises:
             VictimError: the victim answers anything but finite logits.
+            AttackError: the attack asks beyond the query limit, see `may_ask`.
         """
-        self.meter.forward.index_add_(0, self.rows[rows], torch.ones_like(rows))
-        assert bool((self.remaining >= 0).all()), "asked beyond the query limit: see `may_ask`"
+        self._charge(self.rows[rows])
         with torch.no_grad():
             return torch.cat([self._forward(rows[part], slots[part]) for part in self.micro_batches(len(rows))])
+
+    def answers_to_clean(self) -> Logits:
+        """Logits of the clean rows. Cost: one forward pass per row, also where the answers are known already."""
+        if self.clean_logits is None:
+            return self.logits(torch.arange(len(self), device=self.rows.device), self.clean_slots)
+        self._charge(self.rows)
+        return self.clean_logits
+
+    def _charge(self, rows: PointRows) -> None:
+        self.meter.forward.index_add_(0, rows, torch.ones_like(rows))
+        if bool((self.remaining < 0).any()):
+            raise AttackError(
+                f"expected at most {self.meter.limit} queries per row, got more. Ask only what `Problem.may_ask` allows."
+            )
 
     def _forward(self, rows: PointRows, slots: PointSlots) -> Logits:
         logits = self.victim(self.candidates.select_points(rows, slots))

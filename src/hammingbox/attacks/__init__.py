@@ -5,6 +5,7 @@ from functools import partial
 
 from hammingbox.attacks.auto import Auto
 from hammingbox.attacks.base import Attack, AttackResult
+from hammingbox.attacks.cost import Passes
 from hammingbox.attacks.distribution import Distribution
 from hammingbox.attacks.evolution import Evolution
 from hammingbox.attacks.exhaustive import Exhaustive
@@ -71,6 +72,7 @@ __all__ = [
     "Guided",
     "HotFlip",
     "Local",
+    "Passes",
     "Random",
     "ScorePCAA",
     "SparseRS",

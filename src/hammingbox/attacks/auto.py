@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hammingbox.attacks.base import Incumbent, Search
+from hammingbox.attacks._search.incumbent import Incumbent, Search
 from hammingbox.attacks.evolution import Evolution
 from hammingbox.attacks.exhaustive import Exhaustive
 from hammingbox.attacks.local import Local

@@ -1,31 +1,23 @@
-"""What every attack has in common: checks before, an honest recount after, and the best point found so far."""
+"""What every attack has in common: checks before it runs, and a recount of what it found outside of it."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
-from typing import ClassVar, final
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, NamedTuple, final
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Int64
 from torch import Tensor
 
-from hammingbox.errors import InputError, TooExpensiveError, VictimError
-from hammingbox.problem import DEFAULT_MEMORY, Goal, Objective, Problem, Targeted, Untargeted
+from hammingbox.attacks.cost import Passes
+from hammingbox.data.schema import Schema
+from hammingbox.errors import AttackError, InputError, VictimError
+from hammingbox.problem import DEFAULT_MEMORY, Objective, Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.settings import check_settings
 from hammingbox.threat.candidates import hamming
+from hammingbox.threat.goal import AnyOther, Goal, RowGoals
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.types import (
-    Ids,
-    Labels,
-    Logits,
-    PointFloat,
-    PointRows,
-    PointSlots,
-    RowFloat,
-    RowInt,
-    RowMask,
-    Slots,
-)
+from hammingbox.types import Ids, Labels, Logits, RowFloat, RowInt, RowMask, Slots
 from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.victim import Victim, check_logits
 
@@ -43,7 +35,8 @@ class AttackResult:
         logits: the victim's answer after.
         forward: forward passes each row cost the attack (the recount is not part of it).
         backward: backward passes each row cost the attack.
-        stage: for an ensemble, the number of the stage that broke the row, or the last it went through; else 0.
+        stage: for an ensemble, the number of the stage that broke the row, or the last one it went through; else 0.
+        proven: rows for which every point within the budget was tried and none meets the goal.
     """
 
     ids: Ids
@@ -55,6 +48,7 @@ class AttackResult:
     forward: RowInt
     backward: RowInt
     stage: RowInt
+    proven: RowMask
 
     @property
     def success(self) -> RowMask:
@@ -67,31 +61,65 @@ class AttackResult:
         return AttackResult(*(torch.cat([getattr(part, f.name) for part in parts]) for f in fields(AttackResult)))
 
 
+class Found(NamedTuple):
+    """What an attack ends with: a point of each row, and the rows it has searched in full."""
+
+    slots: Slots
+    settled: RowMask
+
+
 @dataclass(frozen=True, kw_only=True)
 class Attack(ABC):
     """A frozen bag of hyper-parameters; `repr` rebuilds it, names its tests and goes into the record.
 
+    An attack of your own implements `run` (and `passes`, if its cost is known) and sets the class attributes.
+
     Attributes:
         objective: the loss to maximise. Cross entropy saturates in float32; the margin does not.
-        queries: forward passes a row may cost, kept exactly; only for attacks that need no gradient.
+        queries: forward passes per row at most, kept exactly; only for attacks that need no gradient.
+        randomised: (class) its result depends on the seed.
+        needs_gradient: (class) it cannot attack a black box.
+        uses_gradient: (class) it takes gradients where the victim has them.
+        exact: (class) its verdict is the truth: a row it does not break cannot be broken within the budget.
     """
 
     objective: Objective = "margin"
     queries: int | None = None
 
+    randomised: ClassVar[bool] = False
     needs_gradient: ClassVar[bool] = False
+    exact: ClassVar[bool] = False
+
+    @property
+    def uses_gradient(self) -> bool:
+        """Whether it takes gradients where the victim has them."""
+        return self.needs_gradient
 
     def __post_init__(self) -> None:
         """Checks the settings.
 
         Raises:
-            InputError: one of another kind, of no choice, or a number below its least value.
+            InputError: a setting of the wrong type, a string outside the allowed choices, or a number out of range.
         """
         check_settings(self)
 
     @abstractmethod
     def run(self, problem: Problem, random: RowRandom) -> Slots:
-        """Finds one point a row within the budget."""
+        """Finds one point per row within the budget."""
+
+    def find(self, problem: Problem, random: RowRandom) -> Found:
+        """Like `run`, and says which rows were searched in full; an attack that enumerates overrides it."""
+        slots = self.run(problem, random)
+        return Found(slots, torch.zeros(len(problem), dtype=torch.bool, device=problem.rows.device))
+
+    def passes(self, problem: Problem) -> Passes:
+        """The most victim passes that each row may cost; infinite for an attack that does not say.
+
+        Raises:
+            TooExpensiveError: the attack would refuse to run.
+        """
+        unknown = torch.full((len(problem),), torch.inf, device=problem.rows.device)
+        return Passes(unknown, unknown)
 
     @final
     def __call__(
@@ -101,8 +129,8 @@ class Attack(ABC):
         y: Labels,
         threat: ThreatModel,
         *,
+        goal: Goal | None = None,
         seed: int = 0,
-        targets: Labels | None = None,
         memory: int = DEFAULT_MEMORY,
     ) -> AttackResult:
         """Attacks a batch of rows and recounts what came out.
@@ -112,62 +140,70 @@ class Attack(ABC):
             x: clean rows, shape (batch, features).
             y: true classes, shape (batch,).
             threat: what the attacker may do.
+            goal: what counts as success; any class but the true one by default.
             seed: with a row's content, decides that row's randomness.
-            targets: classes to reach; without them any wrong class will do.
             memory: bytes for a micro-batch.
 
         Raises:
-            InputError: rows, labels or targets do not fit the schema.
+            InputError: rows or labels do not fit the schema, or the goal is impossible for a row.
             VictimError: the victim has no gradient, or does not return finite logits.
             TooExpensiveError: the attack would need more passes than its limit.
         """
-        self._check(victim, x, y, threat, targets)
-        with frozen_eval(victim):
-            goal: Goal = Untargeted(y) if targets is None else Targeted(targets)
-            return AttackResult.join(
-                [
-                    self._attack(self._problem(victim, x[rows], goal.take(rows), threat, memory), x[rows], seed)
-                    for rows in self._row_batches(victim, x, threat, memory)
-                ]
-            )
-
-    def _check(self, victim: Victim, x: Ids, y: Labels, threat: ThreatModel, targets: Labels | None) -> None:
         schema = threat.space.schema
         schema.check_ids(x)
         schema.check_labels(y, len(x))
         if len(x) == 0:
             raise InputError("expected at least one row to attack, got none.")
-        if targets is not None:
-            schema.check_labels(targets, len(x))
-            if (targets == y).any():
-                raise InputError(
-                    "expected targets other than the true classes, got a row whose target is its own class."
-                )
-        if self.queries is not None and self.needs_gradient:
+        goals = (goal or AnyOther()).of(y, schema)
+        if not bool(goals.possible.all()):
+            own = schema.classes[int(y[~goals.possible][0])]
             raise InputError(
-                f"expected a query limit on an attack that needs no gradient, got queries={self.queries} "
-                f"on {type(self).__name__}. Leave it out, or choose an attack that needs losses only."
+                f"expected rows for which the goal {goal!r} is possible, got one of class {own!r}. Leave such rows out."
             )
-        if self.needs_gradient and not victim.has_gradient:
-            from hammingbox.attacks import ATTACKS  # the table imports this module
+        return self.attack_checked(victim, x, goals, threat, seed=seed, memory=memory)
 
-            able = ", ".join(name for name, make in ATTACKS.items() if not make().needs_gradient)
-            raise VictimError(
-                f"expected a victim with gradients for {type(self).__name__}, got a black box. Use one of: {able}."
-            )
-        with frozen_eval(victim), torch.no_grad():
-            logits = victim(x[:64])
-        check_logits(logits, len(x[:64]), probabilities=victim.has_gradient)
-        if logits.shape[1] != len(schema.classes):
-            raise VictimError(
-                f"expected logits for {len(schema.classes)} classes, got {logits.shape[1]}. Check victim and schema."
+    def attack_checked(
+        self,
+        victim: Victim,
+        x: Ids,
+        goals: RowGoals,
+        threat: ThreatModel,
+        *,
+        seed: int,
+        memory: int,
+        clean_logits: Logits | None = None,
+    ) -> AttackResult:
+        """Attacks rows that fit the schema and whose goal is possible; see `__call__`.
+
+        Args:
+            victim: borrowed.
+            x: clean rows.
+            goals: what counts as success, row by row.
+            threat: what the attacker may do.
+            seed: of the rows' randomness.
+            memory: bytes for a micro-batch.
+            clean_logits: the victim's answers to the clean rows, where they are known.
+        """
+        self._check_victim(victim)
+        with frozen_eval(victim):
+            if clean_logits is None:
+                with torch.no_grad():
+                    clean_logits = victim(x)
+            check_answers(clean_logits, len(x), threat.space.schema, victim)
+            known = clean_logits
+            parts = self._row_batches(victim, x, goals, threat, memory)
+            return AttackResult.join(
+                [
+                    self._attack(self._problem(victim, x[i], goals.take(i), threat, memory), known[i], seed)
+                    for i in parts
+                ]
             )
 
-    def _problem(self, victim: Victim, x: Ids, goal: Goal, threat: ThreatModel, memory: int) -> Problem:
+    def _problem(self, victim: Victim, x: Ids, goals: RowGoals, threat: ThreatModel, memory: int) -> Problem:
         return Problem.of(
             victim,
-            threat.space.candidates(x),
-            goal,
+            threat.space.slots_of(x),
+            goals,
             threat.budget,
             objective=self.objective,
             memory=memory,
@@ -175,180 +211,93 @@ class Attack(ABC):
         )
 
     def _row_batches(
-        self, victim: Victim, x: Ids, threat: ThreatModel, memory: int
+        self, victim: Victim, x: Ids, goals: RowGoals, threat: ThreatModel, memory: int
     ) -> tuple[Int64[Tensor, "some"], ...]:
-        """Rows taken at once, so that one soft row each fits the memory; what a row gets does not depend on it."""
-        probe = self._problem(victim, x[:1], Untargeted(torch.zeros_like(x[:1, 0])), threat, memory)
+        """Rows attacked at once, so that one soft row each fits the memory; it does not change what a row gets."""
+        first = torch.arange(1, device=x.device)
+        probe = self._problem(victim, x[first], goals.take(first), threat, memory)
         return torch.arange(len(x), device=x.device).split(probe.soft_rows_at_once)
 
-    def _attack(self, problem: Problem, x: Ids, seed: int) -> AttackResult:
-        clean = problem.clean_slots
-        found = clean if problem.budget == 0 else self.run(problem, RowRandom.for_rows(seed, x))
-        assert found.shape == clean.shape, f"{self!r} returned slots of shape {tuple(found.shape)}"
-        assert bool(problem.candidates.allows(found).all()), f"{self!r} left S(x)"
-        assert int((found != 0).sum(1).max()) <= problem.budget, f"{self!r} exceeded the budget"
-        check = problem.unmetered()
-        rows = torch.arange(len(x), device=x.device)
-        clean_logits, logits = check.logits(rows, clean), check.logits(rows, found)
+    def _check_victim(self, victim: Victim) -> None:
+        if self.queries is not None and self.needs_gradient:
+            raise InputError(
+                f"expected a query limit on an attack that needs no gradient, got queries={self.queries} "
+                f"on {type(self).__name__}. Leave it out, or choose an attack that needs losses only."
+            )
+        if self.needs_gradient and not victim.has_gradient:
+            raise VictimError(
+                f"expected a victim with gradients for {type(self).__name__}, got a black box. "
+                "Use auto, or an attack that needs losses only, such as local, evolution, ga or genetic."
+            )
+
+    def _attack(self, problem: Problem, clean_logits: Logits, seed: int) -> AttackResult:
+        problem = replace(problem, clean_logits=clean_logits)
+        x = problem.candidates.clean
+        found = self._found(problem, RowRandom.for_rows(seed, x))
+        logits = _recount(problem, found.slots, clean_logits)
         # An attacker always has the clean row: a point that is worse than no attack is not returned.
-        before, after = self._rank(check.goal, clean_logits), self._rank(check.goal, logits)
+        before, after = self._rank(problem.goal, clean_logits), self._rank(problem.goal, logits)
         keep = (after >= before)[:, None]
-        slots, logits = torch.where(keep, found, clean), torch.where(keep, logits, clean_logits)
-        ids = problem.candidates.select(slots)
+        slots = torch.where(keep, found.slots, problem.clean_slots)
+        logits = torch.where(keep, logits, clean_logits)
+        ids, margin = problem.candidates.select(slots), problem.goal.margin(logits)
         return AttackResult(
             ids=ids,
             slots=slots,
             distance=hamming(ids, x),
-            margin=check.goal.margin(logits),
+            margin=margin,
             clean_logits=clean_logits,
             logits=logits,
             forward=problem.meter.forward,
             backward=problem.meter.backward,
             stage=problem.meter.stage,
+            proven=found.settled & (margin <= 0),
         )
 
-    def _rank(self, goal: Goal, logits: Logits) -> RowFloat:
+    def _found(self, problem: Problem, random: RowRandom) -> Found:
+        """What the attack found, checked against its problem.
+
+        Raises:
+            AttackError: the attack left S(x) or exceeded the budget.
+        """
+        clean = problem.clean_slots
+        if problem.budget == 0:
+            return Found(clean, torch.zeros(len(clean), dtype=torch.bool, device=clean.device))
+        found = self.find(problem, random)
+        if found.slots.shape != clean.shape:
+            raise AttackError(
+                f"expected slots of shape {tuple(clean.shape)} from {self!r}, got {tuple(found.slots.shape)}."
+            )
+        if not bool(problem.candidates.allows(found.slots).all()):
+            raise AttackError(f"expected points of S(x) from {self!r}, got one outside.")
+        if int((found.slots != 0).sum(1).max()) > problem.budget:
+            raise AttackError(f"expected at most {problem.budget} changes from {self!r}, got more.")
+        return found
+
+    def _rank(self, goal: RowGoals, logits: Logits) -> RowFloat:
         margin = goal.margin(logits)
         if self.objective == "margin":
             return margin
         return torch.where(margin > 0, torch.inf, goal.cross_entropy(logits))
 
 
-class Incumbent:
-    """The best point of every row so far: a point that meets the goal comes before one that does not, then the loss.
-
-    It starts as the clean row, whose loss costs one forward pass; `clean_logits` keeps the answer. A row that is
-    `settled` has been tried in full within the budget: it needs no further search.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self.slots = problem.clean_slots
-        rows = torch.arange(len(problem), device=self.slots.device)
-        self.clean_logits = problem.logits(rows, self.slots)
-        self.loss, self.fooled = problem.judge(rows, self.clean_logits)
-        self.settled = torch.zeros_like(self.fooled)
-
-    def standing(self) -> Int64[Tensor, "some"]:
-        """Rows that have not fallen yet, may still ask, and have anything left to ask about."""
-        return (~self.fooled & ~self.settled & (self._problem.remaining > 0)).nonzero()[:, 0]
-
-    def offer(self, rows: PointRows, slots: PointSlots, loss: PointFloat, fooled: Bool[Tensor, "points"]) -> None:
-        """Takes over every row's best point of a ragged list, where it is better than what is known."""
-        met = torch.zeros_like(self.fooled).index_put_((rows,), fooled, accumulate=True)
-        points, who = best_points(rows, loss.masked_fill(met[rows] & ~fooled, -torch.inf), len(self.loss))
-        better = (fooled[points] > self.fooled[who]) | (
-            (fooled[points] == self.fooled[who]) & (loss[points] > self.loss[who])
-        )
-        points, who = points[better], who[better]
-        self.slots[who], self.loss[who], self.fooled[who] = slots[points], loss[points], fooled[points]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Search(Attack):
-    """An attack that improves on what is known of a batch, so that it can be a stage of an ensemble."""
-
-    @abstractmethod
-    def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
-        """Offers points to `best`; works on its standing rows alone."""
-
-    @final
-    def run(self, problem: Problem, random: RowRandom) -> Slots:
-        """Searches from the clean rows."""
-        best = Incumbent(problem)
-        self.search(problem, random, best)
-        return best.slots
-
-
-def best_points(rows: PointRows, loss: PointFloat, batch: int) -> tuple[Int64[Tensor, "some"], Int64[Tensor, "some"]]:
-    """The first best point of every row that occurs in a ragged list, and which row that is."""
-    best = torch.full((batch,), -torch.inf, device=loss.device, dtype=loss.dtype).scatter_reduce_(0, rows, loss, "amax")
-    number = torch.where(loss == best[rows], torch.arange(len(rows), device=rows.device), len(rows))
-    first = torch.full((batch,), len(rows), device=rows.device).scatter_reduce_(0, rows, number, "amin")
-    who = (first < len(rows)).nonzero()[:, 0]
-    return first[who], who
-
-
-def try_moves(problem: Problem, slots: Slots, moves: Bool[Tensor, "batch options"]) -> tuple[Tensor, Tensor]:
-    """Loss and success of every single change from `slots` that a mask allows.
-
-    Returns:
-        loss: (batch, options), minus infinity where no change was tried.
-        fooled: (batch, options).
-
-    Cost: one forward pass a change tried.
-    """
-    loss = torch.full(moves.shape, -torch.inf, device=slots.device)
-    fooled = torch.zeros_like(moves)
-    where = moves.nonzero()
-    for part in problem.micro_batches(len(where)):  # the changed rows of all moves at once need not fit the memory
-        rows, options = where[part].unbind(1)
-        if len(rows):
-            scores = problem.score(rows, moved(problem, slots[rows], options))
-            loss[rows, options], fooled[rows, options] = scores.loss, scores.fooled
-    return loss, fooled
-
-
-def try_points(
-    problem: Problem,
-    best: Incumbent,
-    rows: Int64[Tensor, "some"],
-    points: Int64[Tensor, "some points features"],
-    wanted: Bool[Tensor, "some points"],
-) -> Float[Tensor, "some points"]:
-    """Losses of the wanted points, see :func:`ask_points`."""
-    return ask_points(problem, best, rows, points, wanted)[0]
-
-
-def ask_points(
-    problem: Problem,
-    best: Incumbent,
-    rows: Int64[Tensor, "some"],
-    points: Int64[Tensor, "some points features"],
-    wanted: Bool[Tensor, "some points"],
-) -> tuple[Float[Tensor, "some points"], Float[Tensor, "some points classes"]]:
-    """Tries the wanted points of some rows, as far as their queries go, and offers them.
-
-    Args:
-        problem: of these rows alone.
-        best: the incumbent of the whole batch.
-        rows: numbers of these rows in the batch.
-        points: the same number of points a row.
-        wanted: which of them to try.
-
-    Returns:
-        Their losses, minus infinity where a point was not tried, and the victim's logits, there not a number.
-
-    Cost: one forward pass a wanted point.
-    """
-    loss = torch.full(wanted.shape, -torch.inf, device=points.device)
-    logits = torch.full((*wanted.shape, best.clean_logits.shape[1]), torch.nan, device=points.device)
-    owner, place = wanted.nonzero().unbind(1)
-    paid = problem.may_ask(owner)
-    owner, place = owner[paid], place[paid]
-    if len(owner):
-        slots = points[owner, place]
-        answer = problem.logits(owner, slots)
-        scores = problem.judge(owner, answer)
-        best.offer(rows[owner], slots, *scores)
-        loss[owner, place], logits[owner, place] = scores.loss, answer.float()
-    return loss, logits
-
-
-def moved(problem: Problem, slots: PointSlots, options: Int64[Tensor, "points"]) -> PointSlots:
-    """Points with one option taken each."""
-    layout = problem.candidates.layout
-    return slots.scatter(1, layout.feature_of[options][:, None], layout.slot_of[options][:, None])
-
-
-def refuse_above(limit: int, passes: int, name: str, parameter: str) -> None:
-    """Refuses work whose number of victim passes for a row is above a limit.
+def check_answers(logits: Logits, rows: int, schema: Schema, victim: Victim) -> None:
+    """Checks a victim's answers to clean rows against the schema.
 
     Raises:
-        TooExpensiveError: with the estimate and the parameter that raises the limit.
+        VictimError: not finite logits, probabilities instead of logits, or another number of classes.
     """
-    if passes > limit:
-        raise TooExpensiveError(
-            f"expected {name} to need at most {limit:,} victim passes a row, got an estimate of {passes:,}. "
-            f"Lower the budget, choose a cheaper attack, or raise {parameter} to {passes}."
+    check_logits(logits, rows, probabilities=victim.has_gradient)
+    if logits.shape[1] != len(schema.classes):
+        raise VictimError(
+            f"expected logits for {len(schema.classes)} classes, got {logits.shape[1]}. Check victim and schema."
         )
+
+
+def _recount(problem: Problem, slots: Slots, clean_logits: Logits) -> Logits:
+    """The victim's answers to points, outside the meter. Cost: one forward pass per row that was changed."""
+    logits = clean_logits.clone()
+    changed = (slots != 0).any(1).nonzero()[:, 0]
+    if len(changed):
+        logits[changed] = problem.unmetered().logits(changed, slots[changed])
+    return logits

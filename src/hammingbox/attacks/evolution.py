@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
+from hammingbox.attacks._search.incumbent import Incumbent, Search
+from hammingbox.attacks._search.points import try_points
 from hammingbox.attacks._search.visited import Visited
-from hammingbox.attacks.base import Incumbent, Search, try_points
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.types import ManySlots

@@ -10,9 +10,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from hammingbox.attacks._search.combinations import mixed_radix
-from hammingbox.attacks.base import Incumbent, Search, moved, refuse_above
+from hammingbox.attacks._search.first_order import first_order_gain
+from hammingbox.attacks._search.incumbent import Incumbent, Search
+from hammingbox.attacks._search.points import moved
+from hammingbox.attacks.cost import refuse_above
 from hammingbox.attacks.swap import Swap
-from hammingbox.attacks.two_stage import first_order_gain
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.types import RowMask

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import torch
 
-from hammingbox.attacks.base import Incumbent, Search, best_points
+from hammingbox.attacks._search.incumbent import Incumbent, Search, best_points
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.types import ManySlots, SampleFloat

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
-from hammingbox.attacks.base import Incumbent, Search, best_points, moved, try_moves
+from hammingbox.attacks._search.incumbent import Incumbent, Search, best_points
+from hammingbox.attacks._search.points import moved, try_moves
 from hammingbox.attacks.hotflip import best_extensions
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom

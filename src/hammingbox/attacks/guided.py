@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import torch
 
-from hammingbox.attacks.base import Incumbent, Search
+from hammingbox.attacks._search.incumbent import Incumbent, Search
 from hammingbox.attacks.distribution import Distribution
 from hammingbox.attacks.greedy import beam_search
 from hammingbox.attacks.pcaa import PCAA

@@ -7,8 +7,10 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from hammingbox.attacks.base import Attack, Incumbent, moved
-from hammingbox.attacks.two_stage import first_order_gain
+from hammingbox.attacks._search.first_order import first_order_gain
+from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks._search.points import moved
+from hammingbox.attacks.base import Attack
 from hammingbox.problem import Problem, place_in_row
 from hammingbox.seeding import RowRandom
 from hammingbox.types import PointRows, PointSlots, Slots

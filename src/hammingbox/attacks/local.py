@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import torch
 
+from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks._search.points import ask_points
 from hammingbox.attacks._search.surrogate import Additive
 from hammingbox.attacks._search.tabu_search import Guide, Walk
 from hammingbox.attacks._search.visited import Visited
-from hammingbox.attacks.base import Incumbent, ask_points
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 

@@ -5,12 +5,13 @@ from typing import Any, ClassVar, Literal
 
 import torch
 
+from hammingbox.attacks._search.incumbent import Incumbent, Search
 from hammingbox.attacks._search.mirror_ascent import mirror_ascent
-from hammingbox.attacks.base import Incumbent, Search
 from hammingbox.attacks.distribution import Distribution
-from hammingbox.problem import Problem, Untargeted, all_points
+from hammingbox.problem import Problem, all_points
 from hammingbox.seeding import RowRandom
 from hammingbox.threat.candidates import Candidates
+from hammingbox.threat.goal import AnyOther
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Ids, Labels, OptionFloat
 from hammingbox.victims.frozen import frozen_eval
@@ -129,11 +130,12 @@ class PCAA(Search):
             zeta: one value of the sweep, in units of `zeta_unit`; the first by default.
             seed: with a row's content, decides that row's noise.
         """
-        self._check(victim, x, y, threat, None)
+        schema = threat.space.schema
+        schema.check_labels(y, len(x))
+        self._check_victim(victim)
         with frozen_eval(victim):
-            problem = Problem.of(
-                victim, threat.space.candidates(x), Untargeted(y), threat.budget, objective=self.objective
-            )
+            goals = AnyOther().of(y, schema)
+            problem = Problem.of(victim, threat.space.candidates(x), goals, threat.budget, objective=self.objective)
             noise = RowRandom.for_rows(seed, x)
             return self.algorithm_1(problem, noise, self.zetas[0] if zeta is None else zeta, mirror=self.mirrors(0))
 

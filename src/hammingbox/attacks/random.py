@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from hammingbox.attacks.base import Incumbent, Search
+from hammingbox.attacks._search.incumbent import Incumbent, Search
 from hammingbox.problem import Problem, all_points
 from hammingbox.seeding import RowRandom
 from hammingbox.types import ManySlots

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 import torch
 
-from hammingbox.attacks.base import Incumbent, Search, try_points
+from hammingbox.attacks._search.incumbent import Incumbent, Search
+from hammingbox.attacks._search.points import try_points
 from hammingbox.attacks.distribution import Distribution
 from hammingbox.attacks.pcaa import initial_log_pi
 from hammingbox.problem import Problem

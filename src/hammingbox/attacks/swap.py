@@ -6,10 +6,10 @@ from typing import ClassVar
 from jaxtyping import Int64
 from torch import Tensor
 
+from hammingbox.attacks._search.first_order import first_order_gain
+from hammingbox.attacks._search.incumbent import Incumbent
 from hammingbox.attacks._search.tabu_search import Gains, Guide, Walk
 from hammingbox.attacks._search.visited import Visited
-from hammingbox.attacks.base import Incumbent
-from hammingbox.attacks.two_stage import first_order_gain
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.types import Slots

@@ -8,10 +8,14 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from hammingbox.attacks._search.combinations import mixed_radix
-from hammingbox.attacks.base import Attack, Incumbent, best_points, refuse_above, try_moves
+from hammingbox.attacks._search.first_order import first_order_gain
+from hammingbox.attacks._search.incumbent import Incumbent, best_points
+from hammingbox.attacks._search.points import try_moves
+from hammingbox.attacks.base import Attack
+from hammingbox.attacks.cost import refuse_above
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
-from hammingbox.types import OptionFloat, Slots
+from hammingbox.types import Slots
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,14 +103,3 @@ class TwoStage(Attack):
             # A feature keeps its clean category where every change of it lowers the loss.
             best.offer(who, slots, loss[who, taken], fooled[who, taken])
             current = best.slots.clone()
-
-
-def first_order_gain(problem: Problem, slots: Slots) -> tuple[Tensor, OptionFloat]:
-    """Loss at discrete points, and the gain the gradient promises for changing each feature to each of its slots.
-
-    Cost: one forward and one backward pass a row.
-    """
-    layout = problem.candidates.layout
-    loss, gradient = problem.gradient(slots)
-    present = gradient.gather(1, layout.starts + slots)
-    return loss, gradient - layout.spread(present)

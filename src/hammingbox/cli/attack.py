@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import torch
 import typer
 from rich.table import Table
 
@@ -29,10 +28,10 @@ from hammingbox.cli.options import (
     VictimPath,
     attack_from,
 )
-from hammingbox.errors import unknown_name
-from hammingbox.evaluation.evaluate import evaluate
+from hammingbox.running.evaluate import evaluate
 from hammingbox.running.record import evaluate_into
-from hammingbox.running.store import Store
+from hammingbox.running.store import open_store
+from hammingbox.threat.goal import goal_between
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import load_checkpoint
 
@@ -72,24 +71,21 @@ def attack(
     part = opened.part(split, rows)
     space = opened.space(immutable=immutable, forbid=forbid, full=full_space, protect=protect, neighbours=neighbours)
     threat = ThreatModel(space, budget)
-    if target is not None and target not in schema.classes:
-        raise unknown_name("class", target, schema.classes)
-    goal = None if target is None else schema.classes.index(target)
-    store = None if out_dir is None else Store.open(out_dir, create=True)
+    goal = goal_between((), () if target is None else (target,))
+    store = None if out_dir is None else open_store(out_dir, create=True)
     with progress() as bars:
         task = bars.add_task(f"{name}, budget {budget}", total=len(part))
         options: dict[str, Any] = {
-            "batch_size": batch_size, "seed": seed, "memory": memory * 2**20,
+            "goal": goal, "batch_size": batch_size, "seed": seed, "memory": memory * 2**20,
             "on_rows": lambda done, _fallen: bars.update(task, advance=done),
         }  # fmt: skip
         if store is None:
-            targets = None if goal is None else torch.full((len(part),), goal)
-            result = evaluate(checkpoint.victim, part, threat, chosen, targets=targets, **options)
+            result = evaluate(checkpoint.victim, part, threat, chosen, **options)
         else:
             with store:
                 result = evaluate_into(
                     store, checkpoint, part, threat, chosen,
-                    name=name, victim=str(victim), source=data, split=split, target=goal, **options,
+                    name=name, place=str(victim), source=data, split=split, **options,
                 )  # fmt: skip
     facts = result.summary() | {"attack": name, "settings": repr(chosen)}
     if store is not None:
@@ -98,7 +94,7 @@ def attack(
         print_json(facts)
         return
     low, high = facts["success_interval"]
-    whom = "those" if goal is None else f"the {facts['attacked']} of those that are of another class"
+    whom = "those" if target is None else f"the {facts['attacked']} of those that are of another class"
     table = Table(show_header=False, box=None)
     table.add_row("rows", f"{facts['rows']}, {facts['correct']} right before")
     table.add_row(

@@ -33,11 +33,12 @@ from hammingbox.cli.options import (
 from hammingbox.data.schema import Dataset
 from hammingbox.errors import InputError, TooExpensiveError
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
-from hammingbox.evaluation.evaluate import Evaluation, evaluate
+from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.report.comparison import Comparison
 from hammingbox.report.page.folder import PAGE, write_report
+from hammingbox.running.evaluate import evaluate
 from hammingbox.running.record import evaluate_into
-from hammingbox.running.store import FILE, Store
+from hammingbox.running.store import FILE, Store, open_store
 from hammingbox.threat.space import Space
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint, weights_digest
@@ -157,7 +158,7 @@ def run(job: Job) -> Comparison:
     )
     job.asked[weights_digest(job.checkpoint.victim)] = tuple(comparison.findings)
     with progress() as bars, ExitStack() as stack:
-        store = None if job.folder is None else stack.enter_context(Store.open(job.folder, create=True))
+        store = None if job.folder is None else stack.enter_context(open_store(job.folder, create=True))
         task = bars.add_task("compare", total=len(job.attacks) * len(threats) * len(job.rows))
         for name in job.attacks:
             for threat in threats:
@@ -184,5 +185,5 @@ def _cell(
         return evaluate(job.checkpoint.victim, job.rows, threat, attack_named(name), **options)
     return evaluate_into(
         store, job.checkpoint, job.rows, threat, attack_named(name),
-        name=name, victim=str(job.victim), source=job.data, split=job.split, **options,
+        name=name, place=str(job.victim), source=job.data, split=job.split, **options,
     )  # fmt: skip

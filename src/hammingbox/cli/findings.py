@@ -10,7 +10,8 @@ from hammingbox.attacks import ATTACKS, attack_named
 from hammingbox.cli.console import plain, print_json, progress, say
 from hammingbox.cli.options import DataDir, DataName, Json, Label, SchemaFile, Seed, Task, VictimPath, budgets_from
 from hammingbox.evaluation.diagnose import Finding, diagnose_results, diagnose_victim
-from hammingbox.evaluation.evaluate import Rate, evaluate
+from hammingbox.evaluation.rates import Rate
+from hammingbox.running.evaluate import evaluate
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import load_checkpoint
 

@@ -10,7 +10,7 @@ from hammingbox.cli.console import err, plain, say
 from hammingbox.data.schema import Dataset
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
 from hammingbox.report.page.folder import write_report
-from hammingbox.running.store import FILE, Store
+from hammingbox.running.store import FILE, open_store
 from hammingbox.threat.space_json import space_from_json
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import load_checkpoint, weights_digest
@@ -34,7 +34,7 @@ def _ask(folder: Path) -> dict[str, Sequence[Finding]]:
     """What each victim shows on its recorded clean rows, at the largest budget it was attacked with."""
     found: dict[str, Sequence[Finding]] = {}
     gone: set[str] = set()
-    with Store.open(folder, readonly=True) as store:
+    with open_store(folder, readonly=True) as store:
         for run in sorted(store.runs(), key=lambda run: -run.key.budget):
             if run.key.victim_sha256 in found or run.key.victim_sha256 in gone or not run.rows:
                 continue

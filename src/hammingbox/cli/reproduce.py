@@ -20,7 +20,7 @@ from hammingbox.report.artefacts.cases import Case
 from hammingbox.report.artefacts.table import Table
 from hammingbox.report.artefacts.write_artefacts import write_outcome
 from hammingbox.reproduction import EXPERIMENTS, PRESETS, Experiment, Outcome, Workspace
-from hammingbox.running.store import FILE, Store
+from hammingbox.running.store import FILE, open_store
 from hammingbox.studies.records import Records
 
 
@@ -52,7 +52,7 @@ def reproduce(
         at = folder
         if dry_run and not (folder / FILE).exists():  # a plan leaves nothing behind
             at = Path(stack.enter_context(TemporaryDirectory()))
-        store = stack.enter_context(Store.open(at, create=True))
+        store = stack.enter_context(open_store(at, create=True))
         workspace = Workspace(folder, store, training_progress, _watch, data_dir)
         for name in chosen:
             experiment = EXPERIMENTS[name]

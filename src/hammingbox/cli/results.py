@@ -14,7 +14,7 @@ from hammingbox.cli.options import Json
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.files import write_bytes
 from hammingbox.report.artefacts.export import FORMATS, What, records, row_records, run_record
-from hammingbox.running.store import Store
+from hammingbox.running.store import open_store
 
 app = typer.Typer(help="Lists, shows and exports what a results folder holds.", no_args_is_help=True)
 
@@ -24,7 +24,7 @@ Folder = Annotated[Path, typer.Argument(help="Results folder, or its results.sql
 @app.command("list")
 def list_runs(folder: Folder, json: Json = False) -> None:
     """One line a run: rates with their intervals, and cost."""
-    with Store.open(folder, readonly=True) as store, store.snapshot():
+    with open_store(folder, readonly=True) as store, store.snapshot():
         found = records(store, "runs")
     if json:
         print_json(found)
@@ -55,7 +55,7 @@ def show_run(
     json: Json = False,
 ) -> None:
     """One run: its settings, rates, sittings with their environment, and some broken rows."""
-    with Store.open(folder, readonly=True) as store, store.snapshot():
+    with open_store(folder, readonly=True) as store, store.snapshot():
         facts = store.run(run)
         record, sessions = run_record(store, facts), store.sessions(run)
         rows, schema = store.rows(run), store.schema(facts)
@@ -97,7 +97,7 @@ def export(
     chosen: dict[str, What] = {name: name for name in get_args(What)}
     if what not in chosen:
         raise unknown_name("part of a store", what, chosen)
-    with Store.open(folder, readonly=True) as store, store.snapshot():
+    with open_store(folder, readonly=True) as store, store.snapshot():
         found = records(store, chosen[what])
     if not found:
         raise InputError(f"expected {what} to export in {folder}, got none. Run `hammingbox compare` first.")

@@ -13,8 +13,9 @@ from hammingbox.cli.options import DataDir, Json
 from hammingbox.data.registry import DATASETS, source_named
 from hammingbox.data.schema import Dataset, Schema
 from hammingbox.errors import FileError
-from hammingbox.evaluation.result_files import Verification, read_results, verify
-from hammingbox.running.store import Store
+from hammingbox.evaluation.result_files import read_results, verify
+from hammingbox.evaluation.verify import Verification
+from hammingbox.running.store import open_store
 from hammingbox.running.verify_store import verify_run
 from hammingbox.victims.checkpoint import load_checkpoint
 from hammingbox.victims.victim import Victim
@@ -60,7 +61,7 @@ def verify_store(
     victims: dict[tuple[Path, str], Victim] = {}
     data = cache(_all_rows)
     parts = []
-    with Store.open(path, readonly=True) as store:
+    with open_store(path, readonly=True) as store:
         runs = store.runs() if run is None else [store.run(run)]
         for each in (each for each in runs if each.rows):  # a refused run claims nothing
             where = victim or Path(each.victim or ".")

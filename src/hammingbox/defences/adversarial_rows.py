@@ -9,8 +9,9 @@ from torch.nn import functional
 
 from hammingbox.defences.base import Batch, Defence, Step
 from hammingbox.errors import InputError
-from hammingbox.problem import Problem, Untargeted, all_points
+from hammingbox.problem import Problem, all_points
 from hammingbox.seeding import RowRandom
+from hammingbox.threat.goal import AnyOther
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import ManySlots
 from hammingbox.victims.frozen import frozen_eval
@@ -53,8 +54,8 @@ class AdversarialRows(Defence):
             return Step(functional.cross_entropy(victim(batch.x), batch.y))
         part, rest = batch.take(slice(0, attacked)), batch.take(slice(attacked, None))
         with frozen_eval(victim):
-            candidates = threat.space.candidates(part.x)
-            problem = Problem.of(victim, candidates, Untargeted(part.y), threat.budget)
+            candidates = threat.space.slots_of(part.x)
+            problem = Problem.of(victim, candidates, AnyOther().of(part.y, threat.space.schema), threat.budget)
             points = self.adversarial(problem, part, RowRandom.for_rows(part.seed, part.x))
         owner, slots = all_points(points)
         # One pass for both, so that batch statistics are those of clean and adversarial rows together.

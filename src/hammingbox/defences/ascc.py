@@ -53,7 +53,7 @@ class ASCC(Defence):
         """Clean cross entropy and the divergence at the worst mixture."""
         if self.weight == 0 or threat.budget == 0:
             return Step(functional.cross_entropy(victim(batch.x), batch.y))
-        candidates = threat.space.candidates(batch.x)
+        candidates = threat.space.slots_of(batch.x)
         with frozen_eval(victim):
             weights = self.worst_mixture(victim, batch, candidates)
         # The table of embeddings is made again: the step's gradient goes into the vectors of all candidates.

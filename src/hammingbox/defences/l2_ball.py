@@ -41,7 +41,7 @@ class L2Ball(Defence):
         """Cross entropy at the worst point found in the ball."""
         if threat.budget == 0 or self.radius == 0:
             return Step(functional.cross_entropy(victim(batch.x), batch.y))
-        free = threat.space.candidates(batch.x).counts > 1
+        free = threat.space.slots_of(batch.x).counts > 1
         with frozen_eval(victim):
             shift = self.worst_shift(victim, batch, free[:, :, None])
         logits = victim.head(victim.embed(batch.x) + shift, batch.x)

@@ -10,8 +10,9 @@ from torch.nn import functional
 from hammingbox.defences.base import Batch, Step
 from hammingbox.defences.consistency import answers_to_compare, divergence
 from hammingbox.defences.inner_pcaa import InnerPCAA
-from hammingbox.problem import Problem, Untargeted, all_points
+from hammingbox.problem import Problem, all_points
 from hammingbox.seeding import RowRandom
+from hammingbox.threat.goal import AnyOther
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.victim import Victim
@@ -44,8 +45,8 @@ class Trades(InnerPCAA):
         with frozen_eval(victim):
             with torch.no_grad():
                 own = victim(batch.x).argmax(1)
-            candidates = threat.space.candidates(batch.x)
-            problem = Problem.of(victim, candidates, Untargeted(own), threat.budget)
+            candidates = threat.space.slots_of(batch.x)
+            problem = Problem.of(victim, candidates, AnyOther().of(own, threat.space.schema), threat.budget)
             points = self.adversarial(problem, batch, RowRandom.for_rows(batch.seed, batch.x))
         owner, slots = all_points(points)
         moved = candidates.select_points(owner, slots).view(len(batch), -1, batch.x.shape[1]).unbind(1)

@@ -1,26 +1,52 @@
-"""Clean and robust accuracy as plain shares, for training and summaries."""
+"""Clean and robust accuracy as plain shares, and the rows that a victim gets right."""
+
+from collections.abc import Iterator
 
 import torch
 
 from hammingbox.attacks.base import Attack
 from hammingbox.data.schema import Dataset
-from hammingbox.problem import Untargeted
+from hammingbox.errors import InputError
 from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.types import Labels, Logits, RowInt, RowMask
 from hammingbox.victims.frozen import frozen_eval
-from hammingbox.victims.victim import Victim
+from hammingbox.victims.victim import Victim, check_logits
+
+
+def is_right(logits: Logits, labels: Labels) -> RowMask:
+    """Rows whose true class has the largest logit; as in every rate, an exact tie counts for the victim."""
+    return logits.gather(1, labels[:, None])[:, 0] >= logits.amax(1)
 
 
 def accuracy(victim: Victim, data: Dataset, *, batch_size: int = 1024) -> float:
-    """Share of rows whose class has the largest logit; as in every rate, an exact tie counts for the victim."""
-    right = 0
-    with frozen_eval(victim), torch.no_grad():
-        for rows in torch.arange(len(data)).split(batch_size):
-            x, y = data.batch(rows)
-            right += int((Untargeted(y).margin(victim(x)) <= 0).sum())
-    return right / len(data)
+    """Share of rows that the victim gets right."""
+    return sum(int(right.sum()) for _, right in _predictions(victim, data, batch_size)) / len(data)
 
 
 def robust_accuracy(victim: Victim, data: Dataset, threat: ThreatModel, attack: Attack, *, seed: int = 0) -> float:
     """Share of rows that are right and stay right under an attack."""
-    x, y = data.batch(slice(None))
+    x, y = (part.to(victim.device) for part in data.batch(slice(None)))
     return 1.0 - attack(victim, x, y, threat, seed=seed).success.float().mean().item()
+
+
+def correctly_classified(victim: Victim, data: Dataset, rows: int) -> Dataset:
+    """The first `rows` rows of a data set that the victim gets right.
+
+    Raises:
+        InputError: there are fewer.
+    """
+    right = [numbers[mask.cpu()] for numbers, mask in _predictions(victim, data, 1024)]
+    chosen = torch.cat(right)[:rows]
+    if len(chosen) < rows:
+        raise InputError(f"expected {rows} correctly classified rows, got {len(chosen)}. Ask for fewer.")
+    return data.take(chosen)
+
+
+def _predictions(victim: Victim, data: Dataset, batch_size: int) -> Iterator[tuple[RowInt, RowMask]]:
+    """Places of rows, batch by batch, and whether the victim gets them right."""
+    with frozen_eval(victim), torch.no_grad():
+        for rows in torch.arange(len(data)).split(batch_size):
+            x, y = (part.to(victim.device) for part in data.batch(rows))
+            logits = victim(x)
+            check_logits(logits, len(rows))
+            yield rows, is_right(logits, y)

@@ -13,11 +13,12 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from hammingbox.attacks.base import try_moves
-from hammingbox.attacks.two_stage import first_order_gain
+from hammingbox.attacks._search.first_order import first_order_gain
+from hammingbox.attacks._search.points import try_moves
 from hammingbox.data.schema import Dataset
-from hammingbox.evaluation.evaluate import Rate
-from hammingbox.problem import Problem, Untargeted
+from hammingbox.evaluation.rates import Rate
+from hammingbox.problem import Problem
+from hammingbox.threat.goal import AnyOther
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Ids, RowFloat
 from hammingbox.victims.frozen import frozen_eval
@@ -54,14 +55,14 @@ def diagnose_victim(victim: Victim, data: Dataset, threat: ThreatModel, *, rows:
 
     Cost: about n (d - 1) forward passes for each of at most 8 rows, and one backward pass a row.
     """
-    x, y = data.batch(slice(0, rows))
+    x, y = (part.to(victim.device) for part in data.batch(slice(0, rows)))
     findings = _answers(victim, x)
     if any(finding.severity == "error" for finding in findings):
         return findings
     with frozen_eval(victim):
         findings += _saturation(victim, x)
         if victim.has_gradient and threat.budget > 0:
-            problem = Problem.of(victim, threat.space.candidates(x), Untargeted(y), threat.budget)
+            problem = Problem.of(victim, threat.space.slots_of(x), AnyOther().of(y, data.schema), threat.budget)
             findings += _gradients(problem)
     return findings
 

@@ -1,35 +1,31 @@
-"""Result files: one JSON header and one CSV of rows, and the check that re-reads both and believes neither."""
+"""Result files: one JSON header and one CSV of rows."""
 
 import csv
 import io
-import platform
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from hammingbox.data.schema import Dataset, Schema
 from hammingbox.errors import FileError
-from hammingbox.evaluation.evaluate import Evaluation
+from hammingbox.evaluation.environment import versions
+from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.verify import Claims, Verification, verify_claims
 from hammingbox.files import read_bytes, read_json, sha256, write_bytes, write_json
-from hammingbox.problem import Goal, Targeted, Untargeted
-from hammingbox.threat.candidates import hamming
+from hammingbox.threat.goal import AnyOther, Goal, Target, goal_from_json
 from hammingbox.threat.space import Space
 from hammingbox.threat.space_json import space_from_json
-from hammingbox.types import Ids, RowFloat
-from hammingbox.victims.checkpoint import weights_digest
-from hammingbox.victims.frozen import frozen_eval
+from hammingbox.types import Ids
 from hammingbox.victims.victim import Victim
 
-FORMAT = 1
-_COLUMNS = ("row", "label", "target", "correct", "success", "distance", "margin", "forward", "backward", "stage")
-_TIE = 1e-4
-"""Logits of one row differ by this much at most between batch sizes; a margin within it of 0 is a tie."""
+FORMAT = 2
+"""Format 1 had one target class per row in place of a goal, and no proofs."""
+
+_COLUMNS = ("row", "label", "correct", "success", "proven", "distance", "margin", "forward", "backward", "stage")
+_COLUMNS_1 = ("row", "label", "target", "correct", "success", "distance", "margin", "forward", "backward", "stage")
 
 
 def write_results(evaluation: Evaluation, path: Path, *, victim: str = "", data: str = "") -> Path:
@@ -54,6 +50,7 @@ def write_results(evaluation: Evaluation, path: Path, *, victim: str = "", data:
         "data_sha256": evaluation.data.digest,
         "schema": evaluation.data.schema.to_json(),
         "space": evaluation.threat.space.to_json(),
+        "goal": evaluation.goal.to_json(),
         "victim": victim,
         "victim_sha256": evaluation.victim_digest,
         "rows_file": path.with_suffix(".csv").name,
@@ -64,27 +61,16 @@ def write_results(evaluation: Evaluation, path: Path, *, victim: str = "", data:
     return path.with_suffix(".json")
 
 
-def versions() -> dict[str, str]:
-    """What a number depends on besides its inputs."""
-    return {
-        "hammingbox": version("hammingbox"),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "numpy": np.__version__,
-    }
-
-
 def _rows_to_csv(evaluation: Evaluation) -> bytes:
     rows, schema = evaluation.rows, evaluation.data.schema
     names = [feature.name for feature in schema.features]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*_COLUMNS, *(f"clean {name}" for name in names), *(f"adversarial {name}" for name in names)])
-    targets = [""] * len(rows) if evaluation.targets is None else evaluation.targets.tolist()
     columns = (
-        rows.numbers.tolist(), rows.labels.tolist(), targets, rows.correct.int().tolist(), rows.success.int().tolist(),
-        rows.distance.tolist(), rows.margin.tolist(), rows.forward.tolist(), rows.backward.tolist(),
-        rows.stage.tolist(),
+        rows.numbers.tolist(), rows.labels.tolist(), rows.correct.int().tolist(), rows.success.int().tolist(),
+        rows.proven.int().tolist(), rows.distance.tolist(), rows.margin.tolist(), rows.forward.tolist(),
+        rows.backward.tolist(), rows.stage.tolist(),
     )  # fmt: skip
     clean, adversarial = rows.clean.tolist(), rows.adversarial.tolist()
     for *values, before, after in zip(*columns, clean, adversarial, strict=True):
@@ -98,13 +84,34 @@ class StoredResults:
 
     header: dict[str, Any]
     schema: Schema
+    goal: dict[str, Any]
     numbers: torch.Tensor
     labels: torch.Tensor
-    targets: torch.Tensor | None
     success: torch.Tensor
     distance: torch.Tensor
     clean: Ids
     adversarial: Ids
+
+    def claims(self, *, space: Space | None = None, goal: Goal | None = None) -> Claims:
+        """What the file claims about its rows.
+
+        Args:
+            space: S(x), needed when the file's space held a Python rule.
+            goal: needed when the file's goal is the user's own.
+        """
+        return Claims(
+            victim_sha256=self.header["victim_sha256"],
+            space=space or space_from_json(self.header["space"], self.schema),
+            goal=goal or goal_from_json(self.goal),
+            budget=int(self.header["summary"]["budget"]),
+            numbers=self.numbers,
+            labels=self.labels,
+            clean=self.clean,
+            adversarial=self.adversarial,
+            success=self.success.bool(),
+            distance=self.distance,
+            said=self.header["summary"].get("success"),
+        )
 
 
 def read_results(path: Path) -> StoredResults:
@@ -114,33 +121,34 @@ def read_results(path: Path) -> StoredResults:
         FileError: missing, truncated, changed since it was written, or of another format.
     """
     header = read_json(path.with_suffix(".json"))
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
+    if not isinstance(header, dict) or header.get("format") not in (1, FORMAT):
         found = header.get("format") if isinstance(header, dict) else type(header).__name__
         raise FileError(
-            f"expected a result header of format {FORMAT} in {path}, got {found!r}. Use the version that wrote it."
+            f"expected a result header of format 1 or {FORMAT} in {path}, got {found!r}. Use the version that wrote it."
         )
     rows_path = path.parent / Path(header["rows_file"]).name
     content = read_bytes(rows_path)
     if sha256(content) != header["rows_sha256"]:
         raise FileError(f"expected the rows that {path} was written with, got a changed or truncated {rows_path.name}.")
     schema = Schema.from_json(header["schema"])
+    columns = _COLUMNS_1 if header["format"] == 1 else _COLUMNS
     reader = csv.reader(io.StringIO(content.decode()))
     next(reader)
     lines = list(reader)
-    n, first = len(schema.features), len(_COLUMNS)
+    n, first = len(schema.features), len(columns)
     lookup = [{category: i for i, category in enumerate(feature.categories)} for feature in schema.features]
 
     def column(name: str) -> torch.Tensor:
-        return torch.tensor([int(line[_COLUMNS.index(name)]) for line in lines])
+        return torch.tensor([int(line[columns.index(name)]) for line in lines], dtype=torch.int64)
 
     def encode(start: int) -> Ids:
         return torch.tensor([[lookup[i][word] for i, word in enumerate(line[start : start + n])] for line in lines])
 
     try:
-        targeted = bool(lines) and lines[0][_COLUMNS.index("target")] != ""
+        goal = header["goal"] if header["format"] == FORMAT else _goal_of_format_1(lines, schema).to_json()
         return StoredResults(
-            header, schema, column("row"), column("label"), column("target") if targeted else None,
-            column("success"), column("distance"), encode(first), encode(first + n),
+            header, schema, goal, column("row"), column("label"), column("success"), column("distance"),
+            encode(first), encode(first + n),
         )  # fmt: skip
     except (KeyError, ValueError, IndexError) as error:
         raise FileError(
@@ -148,98 +156,35 @@ def read_results(path: Path) -> StoredResults:
         ) from error
 
 
-@dataclass(frozen=True)
-class Verification:
-    """What `verify` found.
+def _goal_of_format_1(lines: list[list[str]], schema: Schema) -> Goal:
+    """The goal of a file that names one target per row.
 
-    Attributes:
-        rows: rows in the file.
-        claimed: rows the file says were broken.
-        confirmed: of those, rows that are inside S(x), within the budget, right before and misclassified after.
-        ties: of those, rows whose margin is 0 up to floating-point noise between batch sizes.
-        problems: one sentence for everything that did not hold.
+    Raises:
+        FileError: rows have different targets, which a goal cannot express.
     """
-
-    rows: int
-    claimed: int
-    confirmed: int
-    ties: int
-    problems: tuple[str, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Nothing was rejected."""
-        return not self.problems
+    targets = {line[_COLUMNS_1.index("target")] for line in lines}
+    if targets <= {""}:
+        return AnyOther()
+    if len(targets) > 1:
+        raise FileError(f"expected one target for all rows of a file of format 1, got {len(targets)}.")
+    return Target(schema.classes[int(targets.pop())])
 
 
 def verify(
-    path: Path | str, victim: Victim, *, data: Dataset | None = None, space: Space | None = None
+    path: Path | str,
+    victim: Victim,
+    *,
+    data: Dataset | None = None,
+    space: Space | None = None,
+    goal: Goal | None = None,
 ) -> Verification:
-    """Re-checks every adversarial row of a result file from disk.
-
-    Each row claimed as broken must lie in S(x) of its clean row, differ from it in no more features than the budget
-    and the file's own count say, be classified correctly without them and misclassified (or reach its target)
-    with them, now. Nothing of the run that wrote the
-    file is trusted.
+    """Re-checks every adversarial row of a result file from disk, see `verify_claims`.
 
     Args:
         path: the header, or the result's path without suffix.
         victim: the model that was attacked; its weights must have the hash the header names.
         data: when given, the clean rows and labels are compared with it.
         space: S(x), needed when the file's space held a Python rule.
+        goal: needed when the file's goal is the user's own.
     """
-    return verify_stored(read_results(Path(path)), victim, data=data, space=space)
-
-
-def verify_stored(
-    stored: StoredResults, victim: Victim, *, data: Dataset | None = None, space: Space | None = None
-) -> Verification:
-    """Re-checks rows that were read from a file or a store, see `verify`."""
-    header = stored.header
-    problems: list[str] = []
-    if weights_digest(victim) != header["victim_sha256"]:
-        problems.append("expected the weights that were attacked, got a victim with another hash")
-    if data is not None:
-        problems += _compare_with_data(stored, data)
-    threat_space = space if space is not None else space_from_json(header["space"], stored.schema)
-    budget = int(header["summary"]["budget"])
-    claimed = stored.success.bool()
-    inside = torch.cat([threat_space.candidates(a).contains(b) for a, b in _pairs(stored)])
-    distance = hamming(stored.clean, stored.adversarial)
-    goal = Untargeted(stored.labels) if stored.targets is None else Targeted(stored.targets)
-    margin = _margins(victim, goal, stored.adversarial)
-    wrong_before = _margins(victim, Untargeted(stored.labels), stored.clean) > _TIE
-    fooled = margin > -_TIE
-    for sentence, wrong in (
-        ("outside S(x)", ~inside),
-        (f"more than {budget} changes", distance > budget),
-        ("another distance than recorded", distance != stored.distance),
-        ("claimed as broken but classified correctly", claimed & ~fooled),
-        ("claimed as broken but wrong without an attack", claimed & wrong_before),
-    ):
-        problems += [f"row {number}: {sentence}" for number in stored.numbers[wrong].tolist()]
-    good = claimed & inside & (distance <= budget) & fooled & ~wrong_before
-    ties = int((claimed & (margin.abs() <= _TIE)).sum())
-    said = header["summary"].get("success", int(claimed.sum()))  # a store has no summary beside its rows
-    if int(claimed.sum()) != said:
-        problems.append(f"expected {said} broken rows as in the summary, got {int(claimed.sum())}")
-    return Verification(len(claimed), int(claimed.sum()), int(good.sum()), ties, tuple(problems))
-
-
-def _pairs(stored: StoredResults, size: int = 512) -> Sequence[tuple[Ids, Ids]]:
-    return list(zip(stored.clean.split(size), stored.adversarial.split(size), strict=True))
-
-
-def _margins(victim: Victim, goal: Goal, ids: Ids, size: int = 512) -> RowFloat:
-    with frozen_eval(victim), torch.no_grad():
-        return torch.cat([goal.take(rows).margin(victim(ids[rows])) for rows in torch.arange(len(ids)).split(size)])
-
-
-def _compare_with_data(stored: StoredResults, data: Dataset) -> list[str]:
-    if data.schema.digest != stored.schema.digest:
-        return ["expected data of the file's schema, got another schema"]
-    place = {number: i for i, number in enumerate(data.numbers.tolist())}
-    known = torch.tensor([place.get(number, -1) for number in stored.numbers.tolist()])
-    x, y = data.batch(known.clamp(min=0))
-    wrong = (known < 0) | (x != stored.clean).any(1) | (y != stored.labels)
-    return [f"row {number}: not the row the data has under this number" for number in stored.numbers[wrong].tolist()]
+    return verify_claims(read_results(Path(path)).claims(space=space, goal=goal), victim, data=data)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int64
 
-from hammingbox.evaluation.evaluate import Rate
+from hammingbox.evaluation.rates import Rate
 from hammingbox.report.result_set import Study
 from hammingbox.report.summary import seen_at, seen_by
 

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from hammingbox.attacks import ATTACKS
 from hammingbox.evaluation.diagnose import Finding, diagnose_results
-from hammingbox.evaluation.evaluate import Evaluation, Rate
+from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.rates import Rate
 from hammingbox.report.summary import LIMITS
 
 

@@ -5,7 +5,7 @@ import torch
 
 from hammingbox.attacks import ATTACKS
 from hammingbox.evaluation.diagnose import Finding, diagnose_results
-from hammingbox.evaluation.evaluate import Rate
+from hammingbox.evaluation.rates import Rate
 from hammingbox.report.result_set import Study
 from hammingbox.victims.victim import looks_like_probabilities
 

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float32, Int64
 
 from hammingbox.data.schema import Schema
-from hammingbox.evaluation.evaluate import Rows
+from hammingbox.evaluation.rows import Rows
 from hammingbox.report.ragged_pairs import Ragged, changes, likeliest
 from hammingbox.report.run import Facts, Run
 from hammingbox.text.vocabulary import SPECIAL

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Int64
 
-from hammingbox.evaluation.evaluate import Rate
+from hammingbox.evaluation.rates import Rate
 from hammingbox.report.ragged_pairs import Ragged
 
 

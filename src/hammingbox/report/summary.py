@@ -7,7 +7,7 @@ from statistics import fmean
 import numpy as np
 from jaxtyping import Bool
 
-from hammingbox.evaluation.evaluate import Rate
+from hammingbox.evaluation.rates import Rate
 from hammingbox.report.result_set import Study
 from hammingbox.report.run import Run
 

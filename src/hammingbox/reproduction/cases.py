@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hammingbox.data import imdb
 from hammingbox.data.texts import vocabulary_of
 from hammingbox.errors import InputError
-from hammingbox.evaluation.evaluate import Rows
+from hammingbox.evaluation.rows import Rows
 from hammingbox.report.artefacts.cases import Case, Piece, row_pieces
 from hammingbox.reproduction.victims import AG, IMDB_CNN, IMDB_LSTM, SPLICE, SPLICE_QUICK
 from hammingbox.studies.grid import plan_grid, run_grid

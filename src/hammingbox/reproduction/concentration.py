@@ -7,7 +7,7 @@ import torch
 
 from hammingbox.attacks import PCAA, Distribution
 from hammingbox.errors import FileError, InputError
-from hammingbox.evaluation.evaluate import correctly_classified
+from hammingbox.evaluation.accuracy import correctly_classified
 from hammingbox.report.artefacts.figures import Panel, concentration_figure
 from hammingbox.report.artefacts.table import Table
 from hammingbox.reproduction.victims import IPS, SPLICE, SPLICE_QUICK

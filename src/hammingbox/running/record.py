@@ -1,23 +1,29 @@
-"""`evaluate` into a store: only rows that are not recorded yet are attacked, one transaction a batch."""
+"""`evaluate` into a store: only rows that are not recorded yet are attacked, and each batch is one transaction.
 
-from collections.abc import Callable
+Locking, computing, writing and waiting are separate: `_Recorder` locks, writes and waits, an `Executor` computes.
+"""
+
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from time import perf_counter, sleep
+from time import sleep
 
 import torch
-from jaxtyping import Shaped
-from torch import Tensor
 
 from hammingbox.attacks.base import Attack
 from hammingbox.data.schema import Dataset
 from hammingbox.errors import InputError, TooExpensiveError
-from hammingbox.evaluation.evaluate import Evaluation, Rows, check_evaluation, evaluate_batch
+from hammingbox.evaluation.environment import environment
+from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.rows import Rows
 from hammingbox.problem import DEFAULT_MEMORY
-from hammingbox.running.store.environment import environment
-from hammingbox.running.store.records import RunKey
-from hammingbox.running.store.row_locks import Claims
-from hammingbox.running.store.store import Store, space_digest
+from hammingbox.running.evaluate import OnRows, evaluation_of
+from hammingbox.running.executor import BatchResult, Executor, Serial
+from hammingbox.running.run_spec import RunSpec
+from hammingbox.running.store import RunKey, Store, goal_digest, space_digest
+from hammingbox.running.store.row_locks import RowLocks
+from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.types import RowInt
 from hammingbox.victims.checkpoint import Checkpoint, weights_digest
 from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.victim import Victim
@@ -25,28 +31,29 @@ from hammingbox.victims.victim import Victim
 STANDARD = "standard"
 _PAUSE = 0.1
 """Seconds between two looks at rows that another process is attacking."""
-_ASKED = 8
-"""Recorded rows that a victim is asked about again before a run goes on."""
+_COMPARED_ROWS = 8
+"""Recorded rows that a victim is queried about again before a run is continued."""
 _LEAST = -20.0
 """Log-probabilities below this are noise."""
 
 
 def evaluate_into(
     store: Store,
-    checkpoint: Checkpoint,
+    victim: Checkpoint | Victim,
     data: Dataset,
     threat: ThreatModel,
     attack: Attack,
     *,
+    goal: Goal | None = None,
     name: str = "",
-    victim: str = "",
+    place: str = "",
     source: str = "",
     split: str = "test",
     seed: int = 0,
-    target: int | None = None,
     batch_size: int = 256,
     memory: int = DEFAULT_MEMORY,
-    on_rows: Callable[[int, int], None] = lambda _done, _fallen: None,
+    executor: Executor | None = None,
+    on_rows: OnRows = lambda _done, _broken: None,
 ) -> Evaluation:
     """Attacks the rows that a store does not hold yet and returns all that were asked for, as `evaluate` does.
 
@@ -56,70 +63,120 @@ def evaluate_into(
 
     Args:
         store: where records go and come from.
-        checkpoint: the victim with its model's name and its training.
+        victim: the victim, or its checkpoint with the model's name and its training.
         data: rows and labels; a row's number names it in the store.
         threat: what the attacker may do.
         attack: how.
+        goal: what counts as success; any class but the true one by default.
         name: a short name of the attack; its class by default.
-        victim: where the checkpoint lies, for `verify`.
-        source: how to find the data again: its name, or an own file's path; the data's name by default.
+        place: where the checkpoint is, for `verify`.
+        source: how to find the data again: its name, or the path of an own file; the data's name by default.
         split: which part of the data the rows are from.
         seed: of the attack.
-        target: a class to reach instead of any wrong one.
         batch_size: rows attacked and recorded together.
         memory: bytes for a micro-batch.
-        on_rows: called after each batch with the number of rows done and fallen in it, recorded ones included.
+        executor: who computes the batches; this process by default.
+        on_rows: called after each batch with the number of rows done and broken in it, recorded ones included.
 
     Raises:
-        InputError: rows or a target that do not fit, rows that repeat each other or differ from what was recorded
+        InputError: data, threat or goal that do not fit, rows that repeat each other or differ from what was recorded
             under their numbers, a victim that answers otherwise than recorded, or a victim or space that nothing
             identifies.
         FileError: the store cannot be written; what was recorded before stays.
         TooExpensiveError: the attack refused; the store notes why.
     """
-    check_evaluation(data, threat, batch_size)
-    if len(set(data.numbers.tolist())) < len(data):
+    checkpoint = victim if isinstance(victim, Checkpoint) else Checkpoint(victim, _kind_of(victim), {}, data.schema)
+    spec = RunSpec(checkpoint.victim, data, threat, attack, goal or AnyOther(), seed, batch_size, memory)
+    numbers = data.numbers.tolist()
+    if len(set(numbers)) < len(data):
         raise InputError("expected rows with distinct numbers, got repeats. Records are kept by row number.")
-    targets = None if target is None else torch.full((len(data),), target)
-    if targets is not None:
-        data.schema.check_labels(targets, len(data))
-    digest = _identity(checkpoint.victim)
-    key = RunKey(
-        data=source or data.name,
-        split=split,
-        schema_sha256=data.schema.digest,
-        space_sha256=space_digest(threat.space),
-        victim_sha256=digest,
-        defence=defence_of(checkpoint),
-        attack=repr(attack),
-        budget=threat.budget,
-        seed=seed,
-        target=target,
-    )
+    key = _key_of(spec, checkpoint, source or data.name, split)
     run = store.begin(
         key,
-        schema=data.schema,
-        space=threat.space,
+        documents={
+            key.schema_sha256: data.schema.to_json(),
+            key.space_sha256: threat.space.to_json(),
+            key.goal_sha256: spec.goal.to_json(),
+        },
         name=name or type(attack).__name__.lower(),
-        victim=victim,
+        victim=place,
         model=checkpoint.model,
     )
-    recorded = store.rows(run)
-    _check_recorded(recorded, data)
+    recorded = store.rows(run, numbers)
+    _check_rows(recorded, data)
     _check_answers(recorded, checkpoint.victim)
+    with closing(store.row_locks()) as locks:
+        recorder = _Recorder(store, run, spec, locks, on_rows)
+        try:
+            recorder.finish(executor or Serial())
+        except TooExpensiveError as error:
+            store.refuse(run, str(error))
+            raise
+    # What other processes recorded meanwhile is read now, the rest is here already.
+    found = [recorded, *recorder.found]
+    elsewhere = set(numbers).difference(*(part.numbers.tolist() for part in found))
+    if elsewhere:
+        found.append(store.rows(run, sorted(elsewhere)))
+    rows = Rows.join(found)
+    place_of = {number: i for i, number in enumerate(rows.numbers.tolist())}
+    facts = store.run(run)
+    seconds = facts.seconds * len(data) / facts.rows
+    return evaluation_of(spec, rows.take(torch.tensor([place_of[number] for number in numbers])), seconds)
 
-    def attack_batch(rows: Shaped[Tensor, "some"]) -> Rows:
-        goals = None if targets is None else targets[rows]
-        return evaluate_batch(checkpoint.victim, data.take(rows), threat, attack, seed, goals, memory)
 
-    try:
-        _attack_missing(store, run, data, attack_batch, batch_size, on_rows)
-    except TooExpensiveError as error:
-        store.refuse(run, str(error))
-        raise
-    recorded = store.rows(run)
-    seconds = store.run(run).seconds * len(data) / len(recorded)
-    return Evaluation(data, threat, attack, seed, recorded.take(_places(recorded, data)), seconds, digest, targets)
+class _Recorder:
+    """Brings a run to its end: locks batches that nobody works on, has them computed, writes them, waits for others."""
+
+    def __init__(self, store: Store, run: int, spec: RunSpec, locks: RowLocks, on_rows: OnRows) -> None:
+        self.store, self.run, self.spec, self.locks, self.on_rows = store, run, spec, locks, on_rows
+        self.found: list[Rows] = []
+        self._session = 0
+        self._elsewhere: list[RowInt] = []
+
+    def finish(self, executor: Executor) -> None:
+        """Works until every batch is recorded, by this process or another."""
+        waiting: Sequence[RowInt] = self.spec.batches()
+        while waiting:
+            for batch in executor.run(self.spec, self._locked(waiting)):
+                self._write(batch)
+            self._wait(waiting)
+            waiting = self._elsewhere
+
+    def _locked(self, batches: Sequence[RowInt]) -> Iterator[RowInt]:
+        """Locks batches one by one and gives the places of their rows that are not recorded yet."""
+        self._elsewhere = []
+        for places in batches:
+            numbers = self._numbers(places)
+            mine = self.locks.take(self.run, numbers)
+            # Looked up after the lock: whoever held it before may just have recorded the rows.
+            done = self.store.recorded(self.run, numbers)
+            missing = places[torch.tensor([number not in done for number in numbers])]
+            if len(missing) and not mine:
+                self._elsewhere.append(places)
+                continue
+            if done:
+                self.on_rows(len(done), sum(done.values()))
+            if len(missing):
+                self.locks.release(self.run, list(done))
+                yield missing
+            elif mine:
+                self.locks.release(self.run, numbers)
+
+    def _write(self, batch: BatchResult) -> None:
+        """Records a batch and gives its rows back."""
+        self._session = self._session or self.store.begin_session(self.run, environment())
+        self.store.add(self.run, self._session, batch.rows, self.spec.data.schema, batch.seconds)
+        self.found.append(batch.rows)
+        self.locks.release(self.run, self._numbers(batch.places))
+        self.on_rows(len(batch.rows), int(batch.rows.success.sum()))
+
+    def _wait(self, batches: Sequence[RowInt]) -> None:
+        """Pauses when other processes work on everything that is left."""
+        if len(self._elsewhere) == len(batches):
+            sleep(_PAUSE)
+
+    def _numbers(self, places: RowInt) -> list[int]:
+        return self.spec.data.numbers[places].tolist()
 
 
 def defence_of(checkpoint: Checkpoint) -> str:
@@ -128,62 +185,37 @@ def defence_of(checkpoint: Checkpoint) -> str:
     return STANDARD if name == "Standard()" else name
 
 
-def _identity(victim: Victim) -> str:
-    """What tells a victim from others.
+def _kind_of(victim: Victim) -> str:
+    return type(victim).__name__.lower()
+
+
+def _key_of(spec: RunSpec, checkpoint: Checkpoint, source: str, split: str) -> RunKey:
+    """What identifies a run.
 
     Raises:
-        InputError: it has neither weights nor a name.
+        InputError: nothing identifies the victim or the space.
     """
-    if not victim.name and not victim.state_dict():
+    if not spec.victim.name and not spec.victim.state_dict():
         raise InputError(
-            f"expected a victim that its weights or its name identify, got a {type(victim).__name__} with neither. "
+            f"expected a victim that its weights or its name identify, got a {type(spec.victim).__name__} with neither. "
             "Give it a name that no other victim has, such as BlackBox(predict_proba, name='forest, 3 May')."
         )
-    return weights_digest(victim)
+    return RunKey(
+        data=source,
+        split=split,
+        schema_sha256=spec.data.schema.digest,
+        space_sha256=space_digest(spec.threat.space),
+        goal_sha256=goal_digest(spec.goal),
+        victim_sha256=weights_digest(spec.victim),
+        defence=defence_of(checkpoint),
+        attack=repr(spec.attack),
+        budget=spec.threat.budget,
+        seed=spec.seed,
+    )
 
 
-def _attack_missing(
-    store: Store,
-    run: int,
-    data: Dataset,
-    attack_batch: Callable[[Shaped[Tensor, "some"]], Rows],
-    batch_size: int,
-    on_rows: Callable[[int, int], None],
-) -> None:
-    session = 0
-    waiting = list(torch.arange(len(data)).split(batch_size))
-    with closing(Claims(store.path)) as claims:
-        while waiting:
-            elsewhere = []
-            for rows in waiting:
-                numbers = data.numbers[rows].tolist()
-                with claims.hold(run, numbers) as mine:
-                    # Looked up after the claim: whoever had it before may just have recorded the rows.
-                    done = store.recorded(run, numbers)
-                    missing = rows[torch.tensor([number not in done for number in numbers])]
-                    if len(missing) and not mine:
-                        elsewhere.append(rows)
-                        continue
-                    fallen = sum(done.values())
-                    if len(missing):
-                        session = session or store.begin_session(run, environment())
-                        begin = perf_counter()
-                        found = attack_batch(missing)
-                        store.add(run, session, found, data.schema, perf_counter() - begin)
-                        fallen += int(found.success.sum())
-                on_rows(len(rows), fallen)
-            if len(elsewhere) == len(waiting):
-                sleep(_PAUSE)
-            waiting = elsewhere
-
-
-def _places(recorded: Rows, data: Dataset) -> Tensor:
-    place = {number: i for i, number in enumerate(recorded.numbers.tolist())}
-    return torch.tensor([place[number] for number in data.numbers.tolist()])
-
-
-def _check_recorded(recorded: Rows, data: Dataset) -> None:
-    """Refuses to go on with a run whose rows have changed under their numbers.
+def _check_rows(recorded: Rows, data: Dataset) -> None:
+    """Refuses to continue a run whose rows have changed under their numbers.
 
     Raises:
         InputError: a row is not the one recorded.
@@ -204,16 +236,16 @@ def _check_recorded(recorded: Rows, data: Dataset) -> None:
 
 
 def _check_answers(recorded: Rows, victim: Victim) -> None:
-    """Refuses to go on with a run whose victim answers otherwise than it did, up to noise between machines.
+    """Refuses to continue a run whose victim answers otherwise than recorded, up to noise between machines.
 
     Raises:
         InputError: it does.
     """
     if not len(recorded):
         return
-    few = torch.linspace(0, len(recorded) - 1, min(_ASKED, len(recorded))).long()
+    few = torch.linspace(0, len(recorded) - 1, min(_COMPARED_ROWS, len(recorded))).long()
     with frozen_eval(victim), torch.no_grad():
-        logits = victim(recorded.clean[few])
+        logits = victim(recorded.clean[few].to(victim.device)).cpu()
     now, then = (part.double().log_softmax(1).clamp(min=_LEAST) for part in (logits, recorded.clean_logits[few]))
     wrong = ~torch.isclose(now, then, rtol=1e-2, atol=1e-2).all(1)
     if wrong.any():

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from hammingbox.evaluation.evaluate import Rate
+from hammingbox.evaluation.rates import Rate
 from hammingbox.report.artefacts.table import Table
 from hammingbox.studies.grid import Cell, Grid, plan_grid, refusals, run_grid
 from hammingbox.studies.plan import Work

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from hammingbox.attacks import ATTACKS
 from hammingbox.errors import FileError, InputError, TooExpensiveError
-from hammingbox.evaluation.evaluate import Evaluation
+from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.studies.plan import Work, passes_a_row, plan_training, seconds_a_pass
 from hammingbox.studies.recipe import Recipe
 from hammingbox.studies.study import Size

@@ -4,7 +4,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from hammingbox.evaluation.evaluate import Evaluation, Rows
+from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.rows import Rows
 from hammingbox.files import sha256
 from hammingbox.running.store import space_digest
 from hammingbox.victims.checkpoint import Checkpoint

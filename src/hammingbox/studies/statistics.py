@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, stdev
 
-from hammingbox.evaluation.evaluate import Evaluation, Rate
+from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.rates import Rate
 
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 """97.5 % quantiles of Student's t with 1, 2, ... degrees of freedom."""

@@ -10,7 +10,7 @@ from hammingbox.attacks import ATTACKS, Attack
 from hammingbox.data.schema import Dataset
 from hammingbox.defences import DEFENCES, Defence
 from hammingbox.errors import InputError
-from hammingbox.evaluation.evaluate import Evaluation
+from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import Store, space_digest
 from hammingbox.running.tasks import Task
@@ -173,7 +173,7 @@ class Workspace:
         with self.watch(f"{recipe.data}, {recipe.label}: {attack}, budget {budget}, seed {seed}", len(data)) as on_rows:
             found = evaluate_into(
                 self.store, checkpoint, data, self.threat(recipe, budget), ATTACKS[attack](**(settings or {})),
-                name=attack, victim=str(self.path(recipe)), source=recipe.data, seed=seed, batch_size=32,
+                name=attack, place=str(self.path(recipe)), source=recipe.data, seed=seed, batch_size=32,
                 on_rows=on_rows,
             )  # fmt: skip
         self.records.add(recipe.folder, checkpoint, found)

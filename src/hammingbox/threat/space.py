@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, final
 
 import torch
 
@@ -13,13 +13,26 @@ from hammingbox.types import Ids, OptionIds, OptionMask
 
 
 class Space(ABC):
-    """Maps rows to their candidates. Its layout is a constant, so noise drawn for a row never depends on its batch."""
+    """Maps rows to their candidates.
+
+    The layout is a constant of the space, so the noise drawn for a row never depends on its batch.
+    """
 
     schema: Schema
 
     @abstractmethod
+    def slots_of(self, ids: Ids) -> Candidates:
+        """S(x) of a batch of rows that are known to fit the schema. A space of your own implements this."""
+
+    @final
     def candidates(self, ids: Ids) -> Candidates:
-        """S(x) of a batch of rows."""
+        """S(x) of a batch of rows.
+
+        Raises:
+            InputError: the rows do not fit the schema.
+        """
+        self.schema.check_ids(ids)
+        return self.slots_of(ids)
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -40,9 +53,8 @@ class FullSpace(Space):
         self.schema = schema
         self._widths: Sequence[int] = schema.cardinalities
 
-    def candidates(self, ids: Ids) -> Candidates:
-        """S(x) of a batch: slot j is category j, except that the clean category and category 0 change places."""
-        self.schema.check_ids(ids)
+    def slots_of(self, ids: Ids) -> Candidates:
+        """Slot j is category j, except that the clean category and category 0 change places."""
         layout = Layout.of(self._widths, ids.device)
         categories = layout.slot_of.repeat(len(ids), 1)
         # A feature that may not change has one slot: its exchange partner does not exist, slot 0 is set last.

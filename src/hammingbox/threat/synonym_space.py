@@ -66,9 +66,16 @@ class SynonymSpace(Space):
         self._width = 1 + most
         self._changes = lru_cache(maxsize=_SEEN_ROWS)(self._changes_of)
 
-    def candidates(self, ids: Ids) -> Candidates:
-        """S(x) of a batch: slot 0 is the word, the next ones are its synonyms, nearest first."""
-        self.schema.check_ids(ids)
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the cache, which does not travel to another process."""
+        return {name: value for name, value in vars(self).items() if name != "_changes"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._changes = lru_cache(maxsize=_SEEN_ROWS)(self._changes_of)
+
+    def slots_of(self, ids: Ids) -> Candidates:
+        """Slot 0 is the word, the next ones are its synonyms, nearest first."""
         layout = Layout.of((self._width,) * ids.shape[1], ids.device)
         # All features have one width, so the axis of options is a (features, width) rectangle.
         options = ids.cpu()[:, :, None].repeat(1, 1, self._width)

@@ -9,8 +9,10 @@ Four ways in:
 """
 
 from abc import ABC, abstractmethod
+from itertools import chain
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from hammingbox.errors import VictimError
@@ -40,6 +42,12 @@ class Victim(nn.Module, ABC):
     def forward(self, ids: Ids) -> Logits:
         """Logits of rows."""
         return self.head(self.embed(ids), ids)
+
+    @property
+    def device(self) -> torch.device:
+        """Where its parameters are, and so where rows must be; the CPU for a victim without any."""
+        first = next(chain(self.parameters(), self.buffers()), None)
+        return torch.device("cpu") if first is None else first.device
 
 
 def check_logits(logits: Tensor, rows: int, *, probabilities: bool = False) -> None:

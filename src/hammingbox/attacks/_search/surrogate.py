@@ -4,9 +4,9 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
+from hammingbox.attacks._search.incumbent import Incumbent
 from hammingbox.attacks._search.tabu_search import Answers, Gains, Guide
 from hammingbox.attacks._search.visited import Visited, first_in_row
-from hammingbox.attacks.base import Incumbent
 from hammingbox.attacks.evolution import read, write
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom

@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
+from hammingbox.attacks._search.incumbent import Incumbent, Search
+from hammingbox.attacks._search.points import ask_points
 from hammingbox.attacks._search.visited import Visited
-from hammingbox.attacks.base import Incumbent, Search, ask_points
 from hammingbox.attacks.random import random_slots
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError
-from hammingbox.evaluation.evaluate import Rows
+from hammingbox.evaluation.rows import Rows
 from hammingbox.report.artefacts.figures import figure_bytes, success_figure
 from hammingbox.report.artefacts.table import Table
 from hammingbox.report.labels import space_in_words, told_apart, with_digests

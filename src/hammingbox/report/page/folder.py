@@ -12,7 +12,7 @@ from hammingbox.report.page.page import Contents, write_page
 from hammingbox.report.recorded_checks import doubts
 from hammingbox.report.result_set import Study
 from hammingbox.report.run import Facts
-from hammingbox.running.store import FILE, Run, Store
+from hammingbox.running.store import FILE, Run, Store, open_store
 
 PAGE = "report.html"
 
@@ -41,7 +41,7 @@ def read_contents(folder: Path, *, asked: Mapping[str, Sequence[Finding]] | None
     Raises:
         FileError: no store there, or a damaged one.
     """
-    with Store.open(folder, readonly=True) as store, store.snapshot():
+    with open_store(folder, readonly=True) as store, store.snapshot():
         groups: dict[tuple[str, ...], list[Run]] = {}
         for run in store.runs():
             if run.rows or run.refused:

@@ -1,4 +1,4 @@
-"""What a store holds, as values: runs, and the sittings a run was made in."""
+"""What a store holds, as values: runs, and the sessions a run was computed in."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,24 +13,24 @@ class RunKey:
         split: which part of it.
         schema_sha256: what ids mean.
         space_sha256: what the attacker may write.
+        goal_sha256: what counts as success.
         victim_sha256: hash of the victim's weights.
         defence: how the victim was trained; "standard" without a defence.
         attack: the attack's repr.
         budget: changed features at most.
         seed: of the attack.
-        target: the class to reach; None for any wrong one.
     """
 
     data: str
     split: str
     schema_sha256: str
     space_sha256: str
+    goal_sha256: str
     victim_sha256: str
     defence: str
     attack: str
     budget: int
     seed: int
-    target: int | None = None
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Run:
         id: its number in the store.
         key: what identifies it.
         name: the attack's short name.
-        victim: where the checkpoint lay.
+        victim: where the checkpoint was.
         model: the victim's name in the table of victims.
-        created: UTC time of the first sitting.
+        created: UTC time of the first session.
         refused: why the attack refused to run, if it did.
         rows: how many rows are recorded.
-        seconds: spent attacking them, over all sittings.
+        seconds: spent attacking them, over all sessions.
     """
 
     id: int
@@ -62,12 +62,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Session:
-    """One sitting of a run, from its start to its end or its death.
+    """One process at work on a run, from its start to its end or its death.
 
     Attributes:
         started: UTC time.
         updated: UTC time of the last batch.
-        rows: recorded in this sitting.
+        rows: recorded in this session.
         seconds: spent attacking.
         environment: versions, threads, machine, git revision.
     """

@@ -1,125 +1,146 @@
-"""The run store: one SQLite file a results folder, one record a row, safe under several writers and `kill -9`."""
+"""The interface of a store of results: what runs, reports and checks need of it, and nothing else."""
 
 import json
-import sqlite3
-from collections.abc import Callable
-from dataclasses import astuple
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from hammingbox.data.schema import Schema
-from hammingbox.evaluation.evaluate import Rows
+from hammingbox.evaluation.rows import Rows
 from hammingbox.files import sha256
-from hammingbox.running.store.blobs import ids_to_blobs, logits_to_blobs
-from hammingbox.running.store.database import Database
-from hammingbox.running.store.reader import ANY, BLOBS, KEY, NUMBERS, Reader
-from hammingbox.running.store.records import RunKey
+from hammingbox.running.store.records import Run, RunKey, Session
+from hammingbox.running.store.row_locks import RowLocks
+from hammingbox.threat.goal import Goal
 from hammingbox.threat.space import Space
 
-FILE = "results.sqlite"
 
+class Store(ABC):
+    """Runs and their rows, one record per row. Use it as a context manager, or close it.
 
-class Store(Reader):
-    """Runs and their rows. Open it with `Store.open`; use it as a context manager or close it."""
+    Documents (schemas, spaces, goals, environments) are JSON, kept once under their digest.
+    """
 
-    @classmethod
-    def open(cls, path: Path | str, *, create: bool = False, wait: float = 60.0, readonly: bool = False) -> "Store":
-        """Opens a store.
+    path: Path | None
+    """The file, if the store has one."""
 
-        Args:
-            path: the file, or the results folder it lies in.
-            create: make it when it is not there.
-            wait: seconds to wait for other writers.
-            readonly: only read, which needs no permission to write and does not search the file for damage first.
+    # Reading ---------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def runs(self) -> list[Run]:
+        """Every run, oldest first."""
+
+    @abstractmethod
+    def run(self, number: int) -> Run:
+        """One run.
 
         Raises:
-            FileError: missing, damaged, another program's, or written by a newer version.
+            InputError: the store has no such run.
         """
-        path = Path(path)
-        file = path if path.suffix == ".sqlite" else path / FILE
-        return cls(Database(file, create=create, wait=wait, readonly=readonly))
 
-    def __enter__(self) -> "Store":
-        return self
+    @abstractmethod
+    def sessions(self, run: int) -> list[Session]:
+        """The sessions of a run, oldest first."""
 
-    def begin(self, key: RunKey, *, schema: Schema, space: Space, name: str, victim: str, model: str) -> int:
-        """The number of the run with this key; a new one when there is none."""
-        values = (*astuple(key)[:-1], ANY if key.target is None else key.target)
-        with self._database.write() as connection:
-            _put_document(connection, key.schema_sha256, schema.to_json)
-            _put_document(connection, key.space_sha256, space.to_json)
-            connection.execute(
-                f"INSERT INTO runs ({', '.join(KEY)}, name, victim, model, created) "
-                f"VALUES ({', '.join('?' * (len(KEY) + 4))}) ON CONFLICT ({', '.join(KEY)}) DO NOTHING",
-                (*values, name, victim, model, _now()),
-            )
-            found = connection.execute(
-                f"SELECT id FROM runs WHERE {' AND '.join(f'{column} = ?' for column in KEY)}", values
-            ).fetchone()[0]
-            # The same weights may have moved: where they are now is what a reader needs.
-            connection.execute("UPDATE runs SET victim = ?, name = ? WHERE id = ?", (victim, name, found))
-        return int(found)
+    @abstractmethod
+    def document(self, digest: str) -> Any:
+        """A JSON document.
 
+        Raises:
+            FileError: the store does not have it.
+        """
+
+    @abstractmethod
+    def recorded(self, run: int, numbers: Sequence[int]) -> dict[int, bool]:
+        """Which of these rows are recorded, and whether they were broken."""
+
+    @abstractmethod
+    def rows(self, run: int, numbers: Sequence[int] | None = None) -> Rows:
+        """The records of a run, or those of some rows that are there, in the order of their numbers.
+
+        Raises:
+            FileError: a record does not fit the run's schema.
+        """
+
+    @abstractmethod
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Inside it, runs and rows are of one moment, whatever others record meanwhile."""
+
+    # Writing ---------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def begin(self, key: RunKey, *, documents: Mapping[str, Any], name: str, victim: str, model: str) -> int:
+        """The number of the run with this key; a new one when there is none.
+
+        Args:
+            key: what identifies the run.
+            documents: those that the key names, by digest.
+            name: the attack's short name.
+            victim: where the checkpoint is now.
+            model: the victim's name in the table of victims.
+        """
+
+    @abstractmethod
     def begin_session(self, run: int, environment: dict[str, Any]) -> int:
-        """Notes that somebody starts or goes on with a run."""
-        text = json.dumps(environment, sort_keys=True)
-        digest = sha256(text.encode())
-        with self._database.write() as connection:
-            _put_document(connection, digest, lambda: environment)
-            return int(
-                connection.execute(
-                    "INSERT INTO sessions (run, started, updated, rows, seconds, environment) "
-                    "VALUES (?, ?, ?, 0, 0, ?)",
-                    (run, _now(), _now(), digest),
-                ).lastrowid
-                or 0
-            )
+        """Notes that somebody starts or continues a run."""
 
+    @abstractmethod
     def refuse(self, run: int, reason: str) -> None:
         """Notes that the attack refused to run."""
-        with self._database.write() as connection:
-            connection.execute("UPDATE runs SET refused = ? WHERE id = ?", (reason, run))
 
+    @abstractmethod
     def add(self, run: int, session: int, rows: Rows, schema: Schema, seconds: float) -> int:
-        """Records a batch in one transaction; a row that another writer recorded meanwhile is left as it is.
+        """Records a batch as a whole or not at all; a row that another writer recorded meanwhile is left as it is.
 
         Returns:
             How many rows were new.
 
         Raises:
-            FileError: the disk is full or the file damaged; nothing of this batch was recorded.
+            FileError: the batch could not be written; nothing of it was recorded.
         """
-        largest = max(schema.cardinalities) - 1
-        records = zip(
-            [run] * len(rows), rows.numbers.tolist(), rows.labels.tolist(), rows.correct.int().tolist(),
-            rows.success.int().tolist(), rows.distance.tolist(), rows.margin.tolist(), rows.forward.tolist(),
-            rows.backward.tolist(), rows.stage.tolist(), ids_to_blobs(rows.clean, largest),
-            ids_to_blobs(rows.adversarial, largest), logits_to_blobs(rows.clean_logits), logits_to_blobs(rows.logits),
-            strict=True,
-        )  # fmt: skip
-        columns = ("run", *NUMBERS, *BLOBS)
-        with self._database.write() as connection:
-            before = connection.total_changes
-            connection.executemany(
-                f"INSERT INTO rows ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) "
-                "ON CONFLICT (run, number) DO NOTHING",
-                records,
-            )
-            new = connection.total_changes - before
-            connection.execute(
-                "UPDATE sessions SET updated = ?, rows = rows + ?, seconds = seconds + ? WHERE id = ?",
-                (_now(), new, seconds * new / max(len(rows), 1), session),
-            )
-            connection.execute("UPDATE runs SET refused = NULL WHERE id = ? AND refused IS NOT NULL", (run,))
-        return new
+
+    @abstractmethod
+    def row_locks(self) -> RowLocks:
+        """Locks by which several processes share the rows of a run."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Closes the store."""
+
+    # What follows from the rest --------------------------------------------------------------------------------
+
+    def schema(self, run: Run) -> Schema:
+        """What the ids of a run mean."""
+        return Schema.from_json(self.document(run.key.schema_sha256))
+
+    def space(self, run: Run) -> dict[str, Any]:
+        """S(x) of a run as JSON, see `space_from_json`."""
+        return dict(self.document(run.key.space_sha256))
+
+    def goal(self, run: Run) -> dict[str, Any]:
+        """The goal of a run as JSON, see `goal_from_json`."""
+        return dict(self.document(run.key.goal_sha256))
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
-def _put_document(connection: sqlite3.Connection, digest: str, value: Callable[[], Any]) -> None:
-    """Writes a JSON document once, whatever number of runs share it."""
-    if connection.execute("SELECT 1 FROM documents WHERE digest = ?", (digest,)).fetchone() is None:
-        text = json.dumps(value(), ensure_ascii=False, sort_keys=True)
-        connection.execute("INSERT INTO documents VALUES (?, ?)", (digest, text))
+def document_digest(value: Any) -> str:
+    """Identifies a JSON document: the hash of its one canonical text."""
+    return sha256(document_text(value).encode())
+
+
+def document_text(value: Any) -> str:
+    """The canonical text of a JSON document."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def space_digest(space: Space) -> str:
@@ -129,8 +150,14 @@ def space_digest(space: Space) -> str:
         InputError: nothing tells this space from others.
     """
     space.check_identity()
-    return sha256(json.dumps(space.to_json(), ensure_ascii=False, sort_keys=True).encode())
+    return document_digest(space.to_json())
 
 
-def _now() -> str:
+def goal_digest(goal: Goal) -> str:
+    """Identifies a goal: equal digests mean equal success."""
+    return document_digest(goal.to_json())
+
+
+def now() -> str:
+    """UTC time as stores write it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -13,7 +13,7 @@ import torch
 from hammingbox import ATTACKS, ThreatModel, load_checkpoint
 from hammingbox.data import splice
 from hammingbox.running.record import evaluate_into
-from hammingbox.running.store import Store
+from hammingbox.running.store import open_store
 from hammingbox.threat.masked_space import MaskedSpace
 
 torch.set_num_threads(1)
@@ -30,7 +30,7 @@ def main() -> None:
     for _ in sys.stdin:
         process = os.fork()
         if process == 0:
-            with Store.open(folder, create=True) as store:
+            with open_store(folder, create=True) as store:
                 for name, attack in attacks.items():
                     for budget in (1, 3):
                         evaluate_into(

@@ -10,16 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import test_results_cli
+from test_cli import PROGRAM, run
 from torch import nn
 
-import test_results_cli
 from hammingbox.data.registry import DATASETS
 from hammingbox.errors import FileError, InputError, VictimError
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.state import STATE
 from hammingbox.victims.checkpoint import load_checkpoint, weights_digest
 from hammingbox.victims.one_hot import OneHot
-from test_cli import PROGRAM, run
 
 QUICK = ("--rows", 128, "--epochs", 2, "--robust-rows", 10)
 

@@ -19,7 +19,7 @@ from hammingbox.evaluation.diagnose import Finding
 from hammingbox.report.artefacts.export import records, row_records, runs_table
 from hammingbox.report.artefacts.figures import success_figure
 from hammingbox.running.record import evaluate_into
-from hammingbox.running.store import Store
+from hammingbox.running.store import open_store
 from toys import ToyVictim, toy_rows, toy_schema
 
 
@@ -192,7 +192,7 @@ def test_unlike_runs_are_told_apart_and_not_averaged(tmp_path: Path) -> None:
     victim = ToyVictim(schema.cardinalities)
     ids, labels = toy_rows(schema, victim, 30)
     data, masked = Dataset(schema, ids, labels, "toy"), MaskedSpace(schema, immutable=["f0", "f2"])
-    with Store.open(tmp_path, create=True) as store:
+    with open_store(tmp_path, create=True) as store:
         for space, split, options, attack in (
             (FullSpace(schema), "test", {}, ATTACKS["random"]()),
             (FullSpace(schema), "test", {"seed": 1}, ATTACKS["random"]()),

@@ -21,14 +21,14 @@ from hammingbox import (
 )
 from hammingbox.errors import TooExpensiveError
 from hammingbox.running.record import evaluate_into
-from hammingbox.running.store import FILE, Store, row_locks
+from hammingbox.running.store import FILE, open_store, row_locks
 from toys import ToyVictim, same_rows, toy_rows, toy_schema
 
 
 def test_a_store_gives_back_what_evaluate_found(case, tmp_path: Path) -> None:
     checkpoint, data, threat = case
     plain = evaluate(checkpoint.victim, data, threat, ATTACKS["pcaa"](), batch_size=7, seed=3)
-    with Store.open(tmp_path, create=True) as store:
+    with open_store(tmp_path, create=True) as store:
         found = evaluate_into(store, checkpoint, data, threat, ATTACKS["pcaa"](), batch_size=7, seed=3, victim="there")
         same_rows(found.rows, plain.rows)
         (run,) = store.runs()
@@ -37,7 +37,7 @@ def test_a_store_gives_back_what_evaluate_found(case, tmp_path: Path) -> None:
     assert (run.key.attack, run.key.budget, run.key.seed) == (repr(ATTACKS["pcaa"]()), 2, 3)
     assert (run.key.defence, run.key.target) == ("standard", None)
     assert run.key.victim_sha256 == plain.victim_digest
-    with Store.open(tmp_path / FILE) as store:
+    with open_store(tmp_path / FILE) as store:
         assert store.schema(run) == data.schema
         assert store.space(run) == {"kind": "full"}
         (session,) = store.sessions(run.id)
@@ -52,7 +52,7 @@ def test_a_store_gives_back_what_evaluate_found(case, tmp_path: Path) -> None:
 def test_only_missing_rows_are_attacked(case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint, data, threat = case
     plain = evaluate(checkpoint.victim, data, threat, ATTACKS["ga"](), batch_size=5)
-    with Store.open(tmp_path, create=True) as store:
+    with open_store(tmp_path, create=True) as store:
         evaluate_into(store, checkpoint, data.take(slice(0, 10)), threat, ATTACKS["ga"](), batch_size=5)
         asked, seen, fell = [], [], []
         forward = ToyVictim.head
@@ -76,7 +76,7 @@ def test_only_missing_rows_are_attacked(case, tmp_path: Path, monkeypatch: pytes
 def test_a_target_is_kept(case, tmp_path: Path) -> None:
     checkpoint, data, threat = case
     plain = evaluate(checkpoint.victim, data, threat, ATTACKS["ga"](), targets=torch.full((30,), 1))
-    with Store.open(tmp_path, create=True) as store:
+    with open_store(tmp_path, create=True) as store:
         found = evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), target=1)
         same_rows(found.rows, plain.rows)
         assert store.rows(1).success_rate.rows == int((found.rows.correct & (data.labels != 1)).sum()) < 26
@@ -86,7 +86,7 @@ def test_a_target_is_kept(case, tmp_path: Path) -> None:
 def test_a_refusal_is_noted_and_taken_back(case, tmp_path: Path) -> None:
     checkpoint, data, threat = case
     attack = ATTACKS["exhaustive"](max_passes=2)
-    with Store.open(tmp_path, create=True) as store:
+    with open_store(tmp_path, create=True) as store:
         with pytest.raises(TooExpensiveError):
             evaluate_into(store, checkpoint, data, threat, attack)
         assert "raise max_passes" in (store.runs()[0].refused or "")
@@ -102,7 +102,7 @@ def test_ids_of_every_width_survive(categories: int, tmp_path: Path) -> None:
     victim = ToyVictim(schema.cardinalities)
     ids = torch.tensor([[0, 0], [categories - 1, 1]])
     data = Dataset(schema, ids, victim.eval()(ids).argmax(1))
-    with Store.open(tmp_path, create=True) as store:
+    with open_store(tmp_path, create=True) as store:
         found = evaluate_into(
             store, Checkpoint(victim, "toy", {}, schema), data, ThreatModel(FullSpace(schema), 1), ATTACKS["random"]()
         )
@@ -115,7 +115,7 @@ def test_ids_of_every_width_survive(categories: int, tmp_path: Path) -> None:
 
 def filled(case, folder: Path) -> Path:
     checkpoint, data, threat = case
-    with Store.open(folder, create=True) as store:
+    with open_store(folder, create=True) as store:
         evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"]())
         return store.path
 
@@ -127,7 +127,7 @@ def test_a_newer_store_is_left_alone(case, tmp_path: Path) -> None:
     connection.close()
     before = path.read_bytes()
     with pytest.raises(FileError, match="got format 99, written by a newer hammingbox"):
-        Store.open(tmp_path, create=True)
+        open_store(tmp_path, create=True)
     assert path.read_bytes() == before
 
 
@@ -138,7 +138,7 @@ def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
     connection.close()
     before = path.read_bytes()
     with pytest.raises(FileError, match="another program's database"):
-        Store.open(tmp_path, create=True)
+        open_store(tmp_path, create=True)
     assert path.read_bytes() == before
 
 
@@ -153,18 +153,18 @@ def test_a_damaged_store_is_named_and_kept(case, damage: str, tmp_path: Path) ->
     }[damage]
     path.write_bytes(broken)
     with pytest.raises(FileError, match="damaged") as caught:
-        Store.open(tmp_path, create=True).rows(1)
+        open_store(tmp_path, create=True).rows(1)
     assert ".recover" in str(caught.value)
     assert path.read_bytes() == broken
 
 
 def test_a_missing_store_and_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="got no such file"):
-        Store.open(tmp_path)
+        open_store(tmp_path)
     assert not (tmp_path / FILE).exists()
     with pytest.raises(FileError, match="expected to write"):
-        Store.open(Path("/dev/null/x"), create=True)
-    with Store.open(tmp_path, create=True) as store, pytest.raises(InputError, match="number of a run"):
+        open_store(Path("/dev/null/x"), create=True)
+    with open_store(tmp_path, create=True) as store, pytest.raises(InputError, match="number of a run"):
         store.run(7)
 
 
@@ -172,7 +172,7 @@ def test_a_full_disk_keeps_whole_batches_and_the_run_goes_on(case, schema, tmp_p
     checkpoint, _, threat = case
     data = Dataset(schema, *toy_rows(schema, checkpoint.victim, rows=120))  # more than a page of the file holds
     plain = evaluate(checkpoint.victim, data, threat, ATTACKS["ga"](), batch_size=1)
-    with Store.open(tmp_path, create=True) as store:
+    with open_store(tmp_path, create=True) as store:
         connection = store._database.connection
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages + 1}")
@@ -188,7 +188,7 @@ def test_a_full_disk_keeps_whole_batches_and_the_run_goes_on(case, schema, tmp_p
 def test_a_reader_needs_no_permission_to_write(case, tmp_path: Path) -> None:
     path = filled(case, tmp_path)
     before = sorted(file.name for file in tmp_path.iterdir())
-    with Store.open(path, readonly=True) as store:
+    with open_store(path, readonly=True) as store:
         assert store.runs()[0].rows == 30
         with pytest.raises(FileError, match="readonly"):
             store.refuse(1, "a reader")
@@ -196,11 +196,11 @@ def test_a_reader_needs_no_permission_to_write(case, tmp_path: Path) -> None:
     beside = tmp_path / f"{FILE}-shm"
     beside.symlink_to(tmp_path / "no" / "place")  # as on a read-only disk, SQLite cannot make its file here
     with pytest.raises(FileError):
-        Store.open(path)
-    with Store.open(path, readonly=True) as store:
+        open_store(path)
+    with open_store(path, readonly=True) as store:
         assert len(store.rows(1)) == 30
     beside.unlink()
-    with Store.open(path) as writer:
+    with open_store(path) as writer:
         writer.refuse(1, "late")  # now a log lies beside the store: without it a reader would miss this
         other = tmp_path / "copy"
         other.mkdir()
@@ -208,16 +208,16 @@ def test_a_reader_needs_no_permission_to_write(case, tmp_path: Path) -> None:
             (other / name).write_bytes((tmp_path / name).read_bytes())
         (other / f"{FILE}-shm").symlink_to(tmp_path / "no" / "place")
         with pytest.raises(FileError, match=r"together with results\.sqlite-wal.* Copy the folder"):
-            Store.open(other, readonly=True)
-        with Store.open(path, readonly=True) as store:
+            open_store(other, readonly=True)
+        with open_store(path, readonly=True) as store:
             assert store.runs()[0].refused == "late"
 
 
 def test_what_is_read_in_a_snapshot_is_of_one_moment(case, tmp_path: Path) -> None:
     checkpoint, data, threat = case
-    with Store.open(tmp_path, create=True) as writer:
+    with open_store(tmp_path, create=True) as writer:
         evaluate_into(writer, checkpoint, data.take(slice(0, 10)), threat, ATTACKS["ga"]())
-        with Store.open(tmp_path, readonly=True) as reader, reader.snapshot():
+        with open_store(tmp_path, readonly=True) as reader, reader.snapshot():
             (run,) = reader.runs()
             evaluate_into(writer, checkpoint, data, threat, ATTACKS["ga"]())
             assert len(reader.rows(run.id)) == run.rows == 10
@@ -226,7 +226,7 @@ def test_what_is_read_in_a_snapshot_is_of_one_moment(case, tmp_path: Path) -> No
 
 def test_a_store_locked_for_too_long_is_named(case, tmp_path: Path) -> None:
     filled(case, tmp_path)
-    with Store.open(tmp_path) as one, Store.open(tmp_path, wait=0.05) as two, one._database.write():
+    with open_store(tmp_path) as one, open_store(tmp_path, wait=0.05) as two, one._database.write():
         assert two.runs(), "readers do not wait"
         with pytest.raises(FileError, match="a lock that another program holds"):
             two.refuse(1, "late")
@@ -237,7 +237,7 @@ def test_without_locks_a_batch_done_twice_is_recorded_once(
 ) -> None:
     checkpoint, data, threat = case
     monkeypatch.setattr(row_locks, "_locks", lambda: None)
-    with Store.open(tmp_path, create=True) as one, Store.open(tmp_path, create=True) as two:
+    with open_store(tmp_path, create=True) as one, open_store(tmp_path, create=True) as two:
         attack, others = ATTACKS["ga"](), []
 
         def meanwhile(_done: int, _fallen: int) -> None:
@@ -260,7 +260,7 @@ def work(folder: Path, start: object) -> None:
     victim = ToyVictim(schema.cardinalities)
     x, y = toy_rows(schema, victim, rows=30)
     start.wait()
-    with Store.open(folder, create=True) as store:
+    with open_store(folder, create=True) as store:
         evaluate_into(
             store, Checkpoint(victim, "toy", {}, schema), Dataset(schema, x, y), ThreatModel(FullSpace(schema), 2),
             ATTACKS["pcaa"](), batch_size=2,
@@ -276,7 +276,7 @@ def test_two_processes_share_a_run(tmp_path: Path) -> None:
     for worker in workers:
         worker.join(60)
     assert [worker.exitcode for worker in workers] == [0, 0]
-    with Store.open(tmp_path) as store:
+    with open_store(tmp_path) as store:
         (run,) = store.runs()
         assert run.rows == 30
         sessions = store.sessions(run.id)
@@ -295,7 +295,7 @@ def test_two_processes_share_a_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", [7, -1])
 def test_a_target_that_is_no_class_leaves_no_run(case, target: int, tmp_path: Path) -> None:
     checkpoint, data, threat = case
-    with Store.open(tmp_path, create=True) as store:
+    with open_store(tmp_path, create=True) as store:
         with pytest.raises(InputError, match=rf"expected labels 0\.\.2 .*got {target}"):
             evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), target=target)
         assert store.runs() == []
@@ -309,7 +309,7 @@ def test_a_file_system_without_locks_does_not_stop_a_run(case, tmp_path: Path, m
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "lockf", none)
-    with Store.open(tmp_path, create=True) as store:
+    with open_store(tmp_path, create=True) as store:
         assert len(evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"]()).rows) == 30
     monkeypatch.setattr(fcntl, "lockf", lambda *_: none_of(errno.EAGAIN))
     with closing(row_locks.Claims(tmp_path / FILE)) as held, held.hold(1, [3]) as mine:

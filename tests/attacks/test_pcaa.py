@@ -106,5 +106,5 @@ def test_brute_searches_refuse_with_the_estimate(name: str) -> None:
     victim = ToyVictim(schema.cardinalities)
     x, y = toy_rows(schema, victim, rows=2)
     attack = ATTACKS[name](max_passes=1000)
-    with pytest.raises(TooExpensiveError, match=r"at most 1,000 victim passes a row, got an estimate of \d+,\d+"):
+    with pytest.raises(TooExpensiveError, match=r"at most 1,000 victim passes per row, got an estimate of \d+,\d+"):
         attack(victim, x, y, ThreatModel(FullSpace(schema), 3))

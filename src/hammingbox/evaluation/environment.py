@@ -1,16 +1,25 @@
-"""What a number depends on besides its inputs."""
+"""What a number depends on besides its inputs: versions, threads, machine, revision of the code."""
 
 import os
 import platform
 import subprocess
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
-import hammingbox
-from hammingbox.evaluation.result_files import versions
+
+def versions() -> dict[str, str]:
+    """Versions of the package and of what it computes with."""
+    return {
+        "hammingbox": version("hammingbox"),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+    }
 
 
 def environment() -> dict[str, Any]:
@@ -27,7 +36,7 @@ def environment() -> dict[str, Any]:
 @cache
 def git_revision() -> str | None:
     """The commit of the package's own source, with `-dirty` when it was edited since; None when it is installed."""
-    folder = Path(hammingbox.__file__).parent
+    folder = Path(__file__).parent.parent
     # An installed package may lie inside somebody else's repository: only a tracked file makes the commit ours.
     if _git(folder, "ls-files", "--error-unmatch", "__init__.py") is None:
         return None

@@ -16,7 +16,7 @@ from hammingbox.defences import ASCC, DEFENCES, Batch, Defence, L2Ball, PAdvT, S
 from hammingbox.defences.ascc import simplex
 from hammingbox.errors import InputError, VictimError
 from hammingbox.evaluation.accuracy import robust_accuracy
-from hammingbox.problem import Problem, Untargeted, all_points
+from hammingbox.problem import Problem, all_points
 from hammingbox.seeding import RowRandom
 from hammingbox.threat.candidates import Candidates
 from hammingbox.threat.masked_space import MaskedSpace
@@ -31,7 +31,7 @@ from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.one_hot import OneHot
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.registry import build
-from toys import ToySynonyms, ToyVictim, toy_rows, toy_schema
+from toys import ToySynonyms, ToyVictim, toy_rows, toy_schema, untargeted
 
 SPACES: dict[str, Callable[[Schema], Space]] = {
     "full": FullSpace,
@@ -137,7 +137,7 @@ def test_several_draws_a_row_are_averaged(schema: Schema) -> None:
     part = batch.take(slice(0, half))
     with frozen_eval(victim):
         candidates = threat.space.candidates(part.x)
-        problem = Problem.of(victim, candidates, Untargeted(part.y), 2)
+        problem = Problem.of(victim, candidates, untargeted(part.y), 2)
         points = defence.adversarial(problem, part, RowRandom.for_rows(part.seed, part.x))
         attacked = [functional.cross_entropy(victim(candidates.select(points[:, i])), part.y) for i in range(3)]
         clean = functional.cross_entropy(victim(batch.x[half:]), batch.y[half:])
@@ -162,7 +162,7 @@ def test_inner_rows_are_in_the_space_within_the_budget_and_raise_the_loss(
     candidates = SPACES[space](schema).candidates(x)
     defence.begin(victim, len(x), ThreatModel(SPACES[space](schema), 2))
     with frozen_eval(victim):
-        problem = Problem.of(victim, candidates, Untargeted(y), 2)
+        problem = Problem.of(victim, candidates, untargeted(y), 2)
         points = defence.adversarial(problem, Batch(torch.arange(24), x, y, 0), RowRandom.for_rows(0, x))
         owner, slots = all_points(points)
         loss = problem.score(owner, slots).loss.view(len(x), -1).mean(1)
@@ -193,7 +193,7 @@ def test_the_ball_and_the_hull_raise_the_loss(schema: Schema) -> None:
         after = hull.worst_mixture(victim, batch, candidates)
 
         def loss_of(weights: torch.Tensor) -> torch.Tensor:
-            problem = Problem.of(victim, candidates, Untargeted(y), 1, objective="cross_entropy")
+            problem = Problem.of(victim, candidates, untargeted(y), 1, objective="cross_entropy")
             return problem.soft_loss(weights[:, None]).mean()
 
         assert loss_of(after) > loss_of(before)
@@ -228,7 +228,7 @@ def test_the_penalty_follows_line_9(zeta: float, grows: bool, schema: Schema) ->
     assert (penalty > 1.0) == grows
     part = batch.take(slice(0, len(batch) // 2))  # half of the batch stays clean
     with frozen_eval(victim):
-        problem = Problem.of(victim, threat.space.candidates(part.x), Untargeted(part.y), 2)
+        problem = Problem.of(victim, threat.space.candidates(part.x), untargeted(part.y), 2)
         attack = replace(defence.attack, penalty=1.0)
         random = RowRandom.for_rows(part.seed, part.x)
         found = attack.algorithm_1(problem, random, zeta, mirror=False, initial=initial_log_pi(problem.candidates, 2.0))
@@ -248,7 +248,7 @@ def test_a_warm_start_remembers_what_was_likely(schema: Schema) -> None:
     defence.begin(victim, len(x), threat)
     assert defence.memory is not None
     with frozen_eval(victim):
-        problem = Problem.of(victim, FullSpace(schema).candidates(x), Untargeted(y), 2)
+        problem = Problem.of(victim, FullSpace(schema).candidates(x), untargeted(y), 2)
         cold = torch.full((len(x), problem.candidates.layout.options), -9.0)
         assert torch.equal(defence.memory.recall(batch.rows, cold), cold)
         defence.adversarial(problem, batch, RowRandom.for_rows(0, x))
@@ -270,7 +270,7 @@ def test_a_warm_start_is_used(schema: Schema) -> None:
     assert defence.memory is not None
     with frozen_eval(victim):
         candidates = threat.space.candidates(x)
-        problem = Problem.of(victim, candidates, Untargeted(y), 1)
+        problem = Problem.of(victim, candidates, untargeted(y), 1)
         option = candidates.layout.starts[2] + 1
         defence.memory.options.fill_(int(option))
         defence.memory.log_odds.fill_(50.0)

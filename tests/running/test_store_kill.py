@@ -14,7 +14,7 @@ import pytest
 
 from hammingbox import Checkpoint, build
 from hammingbox.data.schema import Splits
-from hammingbox.running.store import FILE, Store
+from hammingbox.running.store import FILE, open_store
 
 KILLS = 20
 WORKER = Path(__file__).with_name("kill_worker.py")
@@ -106,6 +106,6 @@ def test_twenty_kills_lose_nothing_and_do_nothing_twice(victim: Path, tmp_path: 
     finish(worker)
 
     assert records(torn) == wanted
-    with Store.open(torn) as store:
+    with open_store(torn) as store:
         for run in store.runs():
             assert sum(session.rows for session in store.sessions(run.id)) == run.rows, "no row was recorded twice"

@@ -7,35 +7,10 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from hammingbox.errors import FileError
+from hammingbox.running.store.tables import FORMAT, create_tables, migrate
 
-FORMAT = 1
 APPLICATION = 0x68616D62
 """`hamb`: tells a store from any other SQLite file."""
-
-_TABLES = """
-CREATE TABLE documents (digest TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY,
-    data TEXT NOT NULL, split TEXT NOT NULL, schema_sha256 TEXT NOT NULL REFERENCES documents,
-    space_sha256 TEXT NOT NULL REFERENCES documents,
-    victim_sha256 TEXT NOT NULL, defence TEXT NOT NULL,
-    attack TEXT NOT NULL, budget INTEGER NOT NULL, seed INTEGER NOT NULL, target INTEGER NOT NULL,
-    name TEXT NOT NULL, victim TEXT NOT NULL, model TEXT NOT NULL, created TEXT NOT NULL, refused TEXT,
-    UNIQUE (data, split, schema_sha256, space_sha256, victim_sha256, defence, attack, budget, seed, target)
-);
-CREATE TABLE sessions (
-    id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs,
-    started TEXT NOT NULL, updated TEXT NOT NULL, rows INTEGER NOT NULL, seconds REAL NOT NULL,
-    environment TEXT NOT NULL REFERENCES documents
-);
-CREATE TABLE rows (
-    run INTEGER NOT NULL REFERENCES runs, number INTEGER NOT NULL,
-    label INTEGER NOT NULL, correct INTEGER NOT NULL, success INTEGER NOT NULL, distance INTEGER NOT NULL,
-    margin REAL NOT NULL, forward INTEGER NOT NULL, backward INTEGER NOT NULL, stage INTEGER NOT NULL,
-    clean BLOB NOT NULL, adversarial BLOB NOT NULL, clean_logits BLOB NOT NULL, logits BLOB NOT NULL,
-    PRIMARY KEY (run, number)
-) WITHOUT ROWID;
-"""
 
 
 class Database:
@@ -95,11 +70,24 @@ class Database:
     def _look(self, uri: str, wait: float) -> None:
         self.connection = sqlite3.connect(uri, timeout=wait, isolation_level=None, uri=True)
         try:
+            if self._check_format() < FORMAT:
+                self._migrate_a_copy()
             self.connection.execute("PRAGMA query_only = ON")
-            self._check_format()
         except BaseException:
             self.connection.close()
             raise
+
+    def _migrate_a_copy(self) -> None:
+        """Reads a file of an earlier format through a copy in memory: a reader changes nothing on disk."""
+        copy = sqlite3.connect(":memory:", isolation_level=None)
+        try:
+            self.connection.backup(copy)
+        except BaseException:
+            copy.close()
+            raise
+        self.connection.close()
+        self.connection = copy
+        self._migrate()
 
     def _prepare(self, wait: float) -> None:
         first = self.connection.execute("PRAGMA schema_version").fetchone()[0] == 0
@@ -107,18 +95,31 @@ class Database:
             self._check_empty()
             with self.write():
                 # Another program may have made the tables since.
-                if self.connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-                    for statement in _TABLES.split(";\n"):
-                        self.connection.execute(statement)
+                if self._version() == 0:
+                    create_tables(self.connection)
                     self.connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                    self.connection.execute(f"PRAGMA user_version = {FORMAT}")
-        self._check_format()
+        if self._check_format() < FORMAT:
+            self._check_whole()  # before a migration, so that damage is not copied into the new tables
+            self._migrate()
         self._use_log(wait)
         self.connection.execute("PRAGMA synchronous = NORMAL")
         self.connection.execute("PRAGMA foreign_keys = ON")
+        self._check_whole()
+
+    def _migrate(self) -> None:
+        """Brings an earlier format to this one in a single transaction: killed or without space, nothing changes."""
+        with self.write() as connection:
+            version = self._version()  # another program may have been quicker
+            if version < FORMAT:
+                migrate(connection, version)
+
+    def _check_whole(self) -> None:
         found = self.connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
             raise sqlite3.DatabaseError(found)
+
+    def _version(self) -> int:
+        return int(self.connection.execute("PRAGMA user_version").fetchone()[0])
 
     def _use_log(self, wait: float) -> None:
         """Writers and readers do not block each other; a killed writer loses only its open transaction."""
@@ -138,19 +139,24 @@ class Database:
         if self.path.stat().st_size and self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             raise sqlite3.DatabaseError("no schema")
 
-    def _check_format(self) -> None:
+    def _check_format(self) -> int:
+        """The format of the file.
+
+        Raises:
+            FileError: it is another program's file, or of a newer format.
+        """
         application = self.connection.execute("PRAGMA application_id").fetchone()[0]
         if application != APPLICATION:
             raise FileError(
                 f"expected a store of hammingbox at {self.path}, got another program's database. Choose another folder."
             )
-        version = self.connection.execute("PRAGMA user_version").fetchone()[0]
-        if version != FORMAT:
+        version = self._version()
+        if not 1 <= version <= FORMAT:
             raise FileError(
-                f"expected a store of format {FORMAT} at {self.path}, got format {version}, written by a "
-                f"{'newer' if version > FORMAT else 'much older'} hammingbox. Nothing was changed: "
-                "use that version, or another folder."
+                f"expected a store of format 1 to {FORMAT} at {self.path}, got format {version}, written by a newer "
+                "hammingbox. Nothing was changed: use that version, or another folder."
             )
+        return version
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:

@@ -10,8 +10,8 @@ import torch
 from hammingbox.attacks import ATTACKS, Attack, Exhaustive
 from hammingbox.errors import FileError, InputError
 from hammingbox.evaluation.accuracy import accuracy
-from hammingbox.evaluation.evaluate import evaluate
 from hammingbox.evaluation.result_files import verify, write_results
+from hammingbox.running.evaluate import evaluate
 from hammingbox.text.audit import audit
 from hammingbox.text.render import changed_text
 from hammingbox.text.synonyms import SynonymTable

@@ -10,7 +10,7 @@ import torch
 
 from hammingbox import ATTACKS, BlackBox, Checkpoint, Dataset, InputError, MaskedSpace, ThreatModel
 from hammingbox.running.record import evaluate_into
-from hammingbox.running.store import Store, space_digest
+from hammingbox.running.store import open_store, space_digest
 from toys import ToyVictim, same_rows
 
 
@@ -31,7 +31,7 @@ def test_every_part_of_the_key_makes_another_run(case, part: str, tmp_path: Path
         other = Checkpoint(checkpoint.victim, "toy", {}, data.schema, {"defence": "PAdvT()"})
     else:
         options = {"seed": {"seed": 1}, "target": {"target": 0}, "split": {"split": "train"}}[part]
-    with Store.open(tmp_path, create=True) as store:
+    with open_store(tmp_path, create=True) as store:
         evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"]())
         evaluate_into(store, other, data, space, attack, **options)
         first, second = store.runs()
@@ -41,7 +41,7 @@ def test_every_part_of_the_key_makes_another_run(case, part: str, tmp_path: Path
 
 def test_rows_that_changed_under_their_numbers_are_refused(case, tmp_path: Path) -> None:
     checkpoint, data, threat = case
-    with Store.open(tmp_path, create=True) as store:
+    with open_store(tmp_path, create=True) as store:
         evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"]())
         other = Dataset(data.schema, data.ids.flip(0), data.labels.flip(0), "toy", data.numbers)
         with pytest.raises(InputError, match="expected row 100 as the store has it"):
@@ -59,7 +59,7 @@ def test_a_victim_without_weights_is_recorded_by_its_name(case, tmp_path: Path) 
     _, data, threat = case
     attack = ATTACKS["random"]()
     one, other = box((0.7, 0.2, 0.1), "one"), box((0.1, 0.2, 0.7), "other")
-    with Store.open(tmp_path, create=True) as store:
+    with open_store(tmp_path, create=True) as store:
         with pytest.raises(InputError, match="got a BlackBox with neither"):
             evaluate_into(store, Checkpoint(box((1.0, 0.0, 0.0)), "box", {}, data.schema), data, threat, attack)
         assert store.runs() == []
@@ -72,7 +72,7 @@ def test_a_victim_without_weights_is_recorded_by_its_name(case, tmp_path: Path) 
 
 def test_a_victim_that_answers_otherwise_than_recorded_is_refused(case, tmp_path: Path) -> None:
     _, data, threat = case
-    with Store.open(tmp_path, create=True) as store:
+    with open_store(tmp_path, create=True) as store:
         for answer, refused in (((0.7, 0.2, 0.1), False), ((0.7, 0.2001, 0.0999), False), ((0.6, 0.3, 0.1), True)):
             checkpoint = Checkpoint(box(answer, "the box"), "box", {}, data.schema)
             with (
@@ -95,7 +95,7 @@ def anything(ids: torch.Tensor) -> torch.Tensor:
 def test_rules_are_recorded_by_names_of_their_own(case, tmp_path: Path) -> None:
     checkpoint, data, _ = case
     rules = {"two": limited(2), "three": limited(3), "part": partial(anything)}
-    with Store.open(tmp_path, create=True) as store:
+    with open_store(tmp_path, create=True) as store:
         for name, rule in rules.items():
             nameless = ThreatModel(MaskedSpace(data.schema, rule=rule), 2)
             with pytest.raises(InputError, match=r"Pass rule_name="):

@@ -11,12 +11,13 @@ from sklearn.preprocessing import OneHotEncoder
 from xgboost import XGBClassifier
 
 from hammingbox.attacks import ATTACKS, Auto, Evolution, Exhaustive, Local, Swap
+from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks._search.points import ask_points
 from hammingbox.attacks._search.surrogate import Additive
 from hammingbox.attacks._search.visited import Visited
-from hammingbox.attacks.base import Incumbent, ask_points
 from hammingbox.data.schema import Schema, Splits
 from hammingbox.errors import InputError, VictimError
-from hammingbox.problem import Problem, Untargeted, place_in_row
+from hammingbox.problem import Problem, place_in_row
 from hammingbox.seeding import RowRandom
 from hammingbox.threat.layout import Layout
 from hammingbox.threat.masked_space import MaskedSpace
@@ -26,7 +27,7 @@ from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.black_box import BlackBox
 from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.wrapped import wrap
-from toys import ToyVictim, toy_rows, toy_schema
+from toys import ToyVictim, toy_rows, toy_schema, untargeted
 
 BLACK_BOX = [name for name, make in ATTACKS.items() if not make().needs_gradient]
 
@@ -159,7 +160,7 @@ def test_auto_is_at_least_as_good_as_every_stage_and_says_which_one_broke_a_row(
     for budget in (1, 2, 3):
         threat = ThreatModel(FullSpace(schema), budget)
         result = Auto()(victim, x, y, threat)
-        stages = Auto().stages(Problem.of(victim, threat.space.candidates(x), Untargeted(y), budget))
+        stages = Auto().stages(Problem.of(victim, threat.space.candidates(x), untargeted(y), budget))
         for number, stage in enumerate(stages, 1):
             alone = stage(victim, x, y, threat)
             assert int(result.success.sum()) >= int(alone.success.sum())
@@ -218,7 +219,7 @@ def test_the_additive_model_is_exact_for_a_victim_that_is_one(wide: tuple) -> No
     model = torch.nn.Sequential(torch.nn.Embedding(4, 5), torch.nn.Flatten(), torch.nn.Linear(60, 3))
     victim, threat = wrap(model, embedding=model[0]), ThreatModel(FullSpace(schema), 3)
     with frozen_eval(victim):
-        problem = Problem.of(victim, threat.space.candidates(x), Untargeted(y), 3)
+        problem = Problem.of(victim, threat.space.candidates(x), untargeted(y), 3)
         best, layout = Incumbent(problem), problem.candidates.layout
         guide = Additive(problem, best, Visited(layout, len(x)), RowRandom.for_rows(0, x))
         singles = layout.slot_of.new_zeros(layout.options, 12)

@@ -6,8 +6,9 @@ import torch
 from torch import nn
 
 from hammingbox.data.schema import Feature, Schema
-from hammingbox.evaluation.evaluate import Rows
+from hammingbox.evaluation.rows import Rows
 from hammingbox.threat.candidates import Candidates
+from hammingbox.threat.goal import RowGoals
 from hammingbox.threat.layout import Layout
 from hammingbox.threat.space import Space
 from hammingbox.types import Embedded, Ids, Labels, Logits
@@ -47,7 +48,7 @@ class ToySynonyms(Space):
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
 
-    def candidates(self, ids: Ids) -> Candidates:
+    def slots_of(self, ids: Ids) -> Candidates:
         layout = Layout.of((3,) * ids.shape[1], ids.device)
         sizes = torch.tensor(self.schema.cardinalities)
         near = (ids[:, :, None] + torch.arange(3)) % sizes[:, None]  # (batch, features, slots)
@@ -75,3 +76,8 @@ def same_rows(a: Rows, b: Rows) -> None:
     """Asserts that two evaluations found the same."""
     for name in Rows.__dataclass_fields__:
         assert torch.equal(getattr(a, name), getattr(b, name)), name
+
+
+def untargeted(labels: Labels, classes: int = 3) -> RowGoals:
+    """Any class but the true one, for each row."""
+    return RowGoals(~torch.nn.functional.one_hot(labels, classes).bool())

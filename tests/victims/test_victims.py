@@ -14,13 +14,12 @@ from hammingbox import (
     OneHot,
     Problem,
     ThreatModel,
-    Untargeted,
     Victim,
     VictimError,
     frozen_eval,
     wrap,
 )
-from toys import ToyVictim, toy_rows, toy_schema
+from toys import ToyVictim, toy_rows, toy_schema, untargeted
 
 SCHEMA = toy_schema((4, 4, 4))
 
@@ -82,7 +81,7 @@ def test_wrap_soft_rows_equal_discrete_ones() -> None:
     victim = wrap(module, embedding=module.lookup)
     x, y = rows()
     x = x.clamp(max=2)  # masks are read from the clean row: category 3 stands for padding here
-    problem = Problem.of(victim, FullSpace(SCHEMA).candidates(x), Untargeted(y), 3)
+    problem = Problem.of(victim, FullSpace(SCHEMA).candidates(x), untargeted(y), 3)
     slots = torch.tensor([[1, 0, 2]]).expand(8, 3)
     discrete = problem.candidates.select(slots)
     kept = (discrete != 3).all(1)

@@ -1,0 +1,81 @@
+"""Trying points for real: single changes, and lists of points per row."""
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
+
+from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.problem import Problem
+from hammingbox.types import PointSlots, Slots
+
+
+def try_moves(problem: Problem, slots: Slots, moves: Bool[Tensor, "batch options"]) -> tuple[Tensor, Tensor]:
+    """Loss and success of every single change from `slots` that a mask allows.
+
+    Returns:
+        loss: (batch, options), minus infinity where no change was tried.
+        fooled: (batch, options).
+
+    Cost: one forward pass a change tried.
+    """
+    loss = torch.full(moves.shape, -torch.inf, device=slots.device)
+    fooled = torch.zeros_like(moves)
+    where = moves.nonzero()
+    for part in problem.micro_batches(len(where)):  # the changed rows of all moves at once need not fit the memory
+        rows, options = where[part].unbind(1)
+        if len(rows):
+            scores = problem.score(rows, moved(problem, slots[rows], options))
+            loss[rows, options], fooled[rows, options] = scores.loss, scores.fooled
+    return loss, fooled
+
+
+def try_points(
+    problem: Problem,
+    best: Incumbent,
+    rows: Int64[Tensor, "some"],
+    points: Int64[Tensor, "some points features"],
+    wanted: Bool[Tensor, "some points"],
+) -> Float[Tensor, "some points"]:
+    """Losses of the wanted points, see :func:`ask_points`."""
+    return ask_points(problem, best, rows, points, wanted)[0]
+
+
+def ask_points(
+    problem: Problem,
+    best: Incumbent,
+    rows: Int64[Tensor, "some"],
+    points: Int64[Tensor, "some points features"],
+    wanted: Bool[Tensor, "some points"],
+) -> tuple[Float[Tensor, "some points"], Float[Tensor, "some points classes"]]:
+    """Tries the wanted points of some rows, as far as their queries go, and offers them.
+
+    Args:
+        problem: of these rows alone.
+        best: the incumbent of the whole batch.
+        rows: numbers of these rows in the batch.
+        points: the same number of points a row.
+        wanted: which of them to try.
+
+    Returns:
+        Their losses, minus infinity where a point was not tried, and the victim's logits, there not a number.
+
+    Cost: one forward pass a wanted point.
+    """
+    loss = torch.full(wanted.shape, -torch.inf, device=points.device)
+    logits = torch.full((*wanted.shape, best.clean_logits.shape[1]), torch.nan, device=points.device)
+    owner, place = wanted.nonzero().unbind(1)
+    paid = problem.may_ask(owner)
+    owner, place = owner[paid], place[paid]
+    if len(owner):
+        slots = points[owner, place]
+        answer = problem.logits(owner, slots)
+        scores = problem.judge(owner, answer)
+        best.offer(rows[owner], slots, *scores)
+        loss[owner, place], logits[owner, place] = scores.loss, answer.float()
+    return loss, logits
+
+
+def moved(problem: Problem, slots: PointSlots, options: Int64[Tensor, "points"]) -> PointSlots:
+    """Points with one option taken each."""
+    layout = problem.candidates.layout
+    return slots.scatter(1, layout.feature_of[options][:, None], layout.slot_of[options][:, None])

@@ -1,0 +1,75 @@
+"""A run as a value: what is attacked, by what, under which threat, with which goal and seed."""
+
+from dataclasses import dataclass, field
+
+import torch
+
+from hammingbox.attacks.base import Attack
+from hammingbox.data.schema import Dataset
+from hammingbox.errors import InputError
+from hammingbox.evaluation.attack_rows import attack_rows
+from hammingbox.evaluation.rows import Rows
+from hammingbox.problem import DEFAULT_MEMORY
+from hammingbox.threat.goal import AnyOther, Goal
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.types import RowInt
+from hammingbox.victims.victim import Victim
+
+
+@dataclass(frozen=True, eq=False)
+class RunSpec:
+    """Everything that decides the records of a run, whoever executes it.
+
+    A row's randomness belongs to the row and the seed, so batches may be computed in any order, in any process.
+
+    Attributes:
+        victim: what is attacked; it is borrowed.
+        data: the rows and their true classes.
+        threat: what the attacker may do.
+        attack: the method.
+        goal: what counts as success.
+        seed: of the attack.
+        batch_size: rows attacked and recorded together; it changes speed and memory, not results.
+        memory: bytes for a micro-batch.
+    """
+
+    victim: Victim
+    data: Dataset
+    threat: ThreatModel
+    attack: Attack
+    goal: Goal = field(default_factory=AnyOther)
+    seed: int = 0
+    batch_size: int = 256
+    memory: int = DEFAULT_MEMORY
+
+    def __post_init__(self) -> None:
+        """Checks that the parts fit together.
+
+        Raises:
+            InputError: no rows, data and threat of two schemas, a goal with unknown classes, or a batch size below 1.
+        """
+        if len(self.data) == 0:
+            raise InputError("expected rows to evaluate, got an empty data set.")
+        if self.data.schema.digest != self.threat.space.schema.digest:
+            raise InputError(
+                "expected data and threat model of one schema, got two. Build the space from the data's schema."
+            )
+        if self.batch_size < 1:
+            raise InputError(f"expected a batch size of at least 1, got {self.batch_size}.")
+        self.goal.of(self.data.labels[:1].long(), self.data.schema)
+
+    def batches(self) -> tuple[RowInt, ...]:
+        """Places of rows in the data that are attacked together."""
+        return torch.arange(len(self.data)).split(self.batch_size)
+
+    def compute(self, places: RowInt) -> Rows:
+        """Attacks the rows at these places of the data."""
+        return attack_rows(
+            self.victim,
+            self.data.take(places),
+            self.threat,
+            self.attack,
+            self.goal,
+            seed=self.seed,
+            memory=self.memory,
+        )

@@ -1,0 +1,227 @@
+"""The store on disk: one SQLite file per results folder, safe under several writers and `kill -9`."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import astuple, fields
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hammingbox.data.schema import Schema
+from hammingbox.errors import FileError, InputError
+from hammingbox.evaluation.rows import Rows
+from hammingbox.running.store.blobs import blobs_to_ids, blobs_to_logits, ids_to_blobs, logits_to_blobs
+from hammingbox.running.store.records import Run, RunKey, Session
+from hammingbox.running.store.row_locks import FileLocks, RowLocks
+from hammingbox.running.store.sqlite_file import Database
+from hammingbox.running.store.store import Store, document_digest, document_text, now
+
+FILE = "results.sqlite"
+_KEY = tuple(field.name for field in fields(RunKey))
+_NUMBERS = ("number", "label", "correct", "attacked", "success", "distance", "margin", "forward", "backward", "stage",
+            "proven")  # fmt: skip
+_BLOBS = ("clean", "adversarial", "clean_logits", "logits")
+
+
+class SQLiteStore(Store):
+    """Runs and their rows in an SQLite file; every write is one transaction. Open it with `open_store`."""
+
+    path: Path
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.path = database.path
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._database.close()
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Inside it, runs and rows are of one moment, whatever is recorded meanwhile."""
+        return self._database.snapshot()
+
+    def row_locks(self) -> RowLocks:
+        """Locks in a file beside the store."""
+        return FileLocks(self.path)
+
+    def runs(self) -> list[Run]:
+        """Every run, oldest first."""
+        return self._runs("")
+
+    def run(self, number: int) -> Run:
+        """One run.
+
+        Raises:
+            InputError: the store has no such run.
+        """
+        found = self._runs("WHERE runs.id = ?", number)
+        if not found:
+            raise InputError(
+                f"expected the number of a run in {self.path}, got {number}. See `hammingbox results list`."
+            )
+        return found[0]
+
+    def _runs(self, condition: str, *values: int) -> list[Run]:
+        with self._database.read() as connection:
+            found = connection.execute(
+                f"SELECT runs.id, {', '.join(_KEY)}, name, victim, model, created, refused, "
+                "(SELECT count(*) FROM rows WHERE rows.run = runs.id), "
+                f"(SELECT total(seconds) FROM sessions WHERE sessions.run = runs.id) FROM runs {condition} ORDER BY id",
+                values,
+            ).fetchall()
+        size = len(_KEY)
+        return [Run(number, RunKey(*rest[:size]), *rest[size:]) for number, *rest in found]
+
+    def sessions(self, run: int) -> list[Session]:
+        """The sessions of a run, oldest first."""
+        with self._database.read() as connection:
+            found = connection.execute(
+                "SELECT started, updated, rows, seconds, environment FROM sessions WHERE run = ? ORDER BY id", (run,)
+            ).fetchall()
+        return [
+            Session(started, updated, rows, seconds, self.document(environment))
+            for started, updated, rows, seconds, environment in found
+        ]
+
+    def document(self, digest: str) -> Any:
+        """A JSON document.
+
+        Raises:
+            FileError: the store does not have it.
+        """
+        with self._database.read() as connection:
+            found = connection.execute("SELECT json FROM documents WHERE digest = ?", (digest,)).fetchone()
+        if found is None:
+            raise FileError(f"expected the document {digest[:12]} in {self.path}, got none. The store is damaged.")
+        return json.loads(found[0])
+
+    def recorded(self, run: int, numbers: Sequence[int]) -> dict[int, bool]:
+        """Which of these rows are recorded, and whether they were broken."""
+        with self._database.read() as connection:
+            found = connection.execute(
+                f"SELECT number, success FROM rows WHERE run = ? AND {_AMONG}", (run, json.dumps(list(numbers)))
+            )
+            return {number: bool(success) for number, success in found}
+
+    def rows(self, run: int, numbers: Sequence[int] | None = None) -> Rows:
+        """The records of a run, or those of some rows that are there, in the order of their numbers.
+
+        Raises:
+            FileError: a record does not fit the run's schema.
+        """
+        columns = (*_NUMBERS, *_BLOBS)
+        condition, values = ("", (run,)) if numbers is None else (f"AND {_AMONG}", (run, json.dumps(list(numbers))))
+        with self._database.read() as connection:
+            found = connection.execute(
+                f"SELECT {', '.join(columns)} FROM rows WHERE run = ? {condition} ORDER BY number", values
+            ).fetchall()
+        table: list[Any] = [list(c) for c in zip(*found, strict=True)] if found else [[] for _ in columns]
+        value = dict(zip(columns, table, strict=True))
+        schema = self.schema(self.run(run))
+        try:
+            return Rows(
+                numbers=_whole(value["number"]),
+                labels=_whole(value["label"]),
+                clean=blobs_to_ids(value["clean"], len(schema.features)),
+                adversarial=blobs_to_ids(value["adversarial"], len(schema.features)),
+                clean_logits=blobs_to_logits(value["clean_logits"], len(schema.classes)),
+                logits=blobs_to_logits(value["logits"], len(schema.classes)),
+                correct=_whole(value["correct"]).bool(),
+                attacked=_whole(value["attacked"]).bool(),
+                success=_whole(value["success"]).bool(),
+                distance=_whole(value["distance"]),
+                margin=torch.tensor(value["margin"], dtype=torch.float32),
+                forward=_whole(value["forward"]),
+                backward=_whole(value["backward"]),
+                stage=_whole(value["stage"]),
+                proven=_whole(value["proven"]).bool(),
+            )
+        except ValueError as error:
+            raise FileError(f"expected rows of the run's schema in {self.path}, got {error}.") from error
+
+    def begin(self, key: RunKey, *, documents: Mapping[str, Any], name: str, victim: str, model: str) -> int:
+        """The number of the run with this key; a new one when there is none."""
+        values = astuple(key)
+        with self._database.write() as connection:
+            for digest, document in documents.items():
+                _put_document(connection, digest, document)
+            connection.execute(
+                f"INSERT INTO runs ({', '.join(_KEY)}, name, victim, model, created) "
+                f"VALUES ({', '.join('?' * (len(_KEY) + 4))}) ON CONFLICT ({', '.join(_KEY)}) DO NOTHING",
+                (*values, name, victim, model, now()),
+            )
+            found = connection.execute(
+                f"SELECT id FROM runs WHERE {' AND '.join(f'{column} = ?' for column in _KEY)}", values
+            ).fetchone()[0]
+            # The same weights may have moved: where they are now is what a reader needs.
+            connection.execute("UPDATE runs SET victim = ?, name = ? WHERE id = ?", (victim, name, found))
+        return int(found)
+
+    def begin_session(self, run: int, environment: dict[str, Any]) -> int:
+        """Notes that somebody starts or continues a run."""
+        digest = document_digest(environment)
+        with self._database.write() as connection:
+            _put_document(connection, digest, environment)
+            return int(
+                connection.execute(
+                    "INSERT INTO sessions (run, started, updated, rows, seconds, environment) "
+                    "VALUES (?, ?, ?, 0, 0, ?)",
+                    (run, now(), now(), digest),
+                ).lastrowid
+                or 0
+            )
+
+    def refuse(self, run: int, reason: str) -> None:
+        """Notes that the attack refused to run."""
+        with self._database.write() as connection:
+            connection.execute("UPDATE runs SET refused = ? WHERE id = ?", (reason, run))
+
+    def add(self, run: int, session: int, rows: Rows, schema: Schema, seconds: float) -> int:
+        """Records a batch in one transaction; a row that another writer recorded meanwhile is left as it is.
+
+        Returns:
+            How many rows were new.
+
+        Raises:
+            FileError: the disk is full or the file damaged; nothing of this batch was recorded.
+        """
+        largest = max(schema.cardinalities) - 1
+        records = zip(
+            [run] * len(rows), rows.numbers.tolist(), rows.labels.tolist(), rows.correct.int().tolist(),
+            rows.attacked.int().tolist(), rows.success.int().tolist(), rows.distance.tolist(), rows.margin.tolist(),
+            rows.forward.tolist(), rows.backward.tolist(), rows.stage.tolist(), rows.proven.int().tolist(),
+            ids_to_blobs(rows.clean, largest), ids_to_blobs(rows.adversarial, largest),
+            logits_to_blobs(rows.clean_logits), logits_to_blobs(rows.logits),
+            strict=True,
+        )  # fmt: skip
+        columns = ("run", *_NUMBERS, *_BLOBS)
+        with self._database.write() as connection:
+            before = connection.total_changes
+            connection.executemany(
+                f"INSERT INTO rows ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) "
+                "ON CONFLICT (run, number) DO NOTHING",
+                records,
+            )
+            new = connection.total_changes - before
+            connection.execute(
+                "UPDATE sessions SET updated = ?, rows = rows + ?, seconds = seconds + ? WHERE id = ?",
+                (now(), new, seconds * new / max(len(rows), 1), session),
+            )
+            connection.execute("UPDATE runs SET refused = NULL WHERE id = ? AND refused IS NOT NULL", (run,))
+        return new
+
+
+_AMONG = "number IN (SELECT value FROM json_each(?))"
+
+
+def _put_document(connection: sqlite3.Connection, digest: str, value: Any) -> None:
+    """Writes a JSON document once, whatever number of runs share it."""
+    if connection.execute("SELECT 1 FROM documents WHERE digest = ?", (digest,)).fetchone() is None:
+        connection.execute("INSERT INTO documents VALUES (?, ?)", (digest, document_text(value)))
+
+
+def _whole(values: Iterable[int]) -> torch.Tensor:
+    return torch.tensor(list(values), dtype=torch.int64)
