@@ -3,7 +3,19 @@
 import pytest
 import torch
 
-from hammingbox import ATTACKS, PCAA, Dataset, FullSpace, InputError, MaskedSpace, Rate, ThreatModel, evaluate
+from hammingbox import (
+    ATTACKS,
+    PCAA,
+    Dataset,
+    FullSpace,
+    InputError,
+    MaskedSpace,
+    Rate,
+    Schema,
+    Target,
+    ThreatModel,
+    evaluate,
+)
 from hammingbox.data.schema import Splits
 from hammingbox.evaluation.accuracy import accuracy
 from hammingbox.training.config import TrainConfig
@@ -54,19 +66,50 @@ def test_rates_and_denominators(schema, victim: ToyVictim) -> None:
     assert len(seen) == 5
 
 
-def test_targets_equal_to_the_label_are_left_alone(schema, victim: ToyVictim) -> None:
+def test_rows_of_the_target_class_are_left_alone(schema, victim: ToyVictim) -> None:
     x, y = toy_rows(schema, victim, rows=30)
-    targets = torch.zeros_like(y)
-    result = evaluate(
-        victim, Dataset(schema, x, y), ThreatModel(FullSpace(schema), 3), ATTACKS["ga"](), targets=targets
-    )
+    threat = ThreatModel(FullSpace(schema), 3)
+    result = evaluate(victim, Dataset(schema, x, y), threat, ATTACKS["ga"](), goal=Target("class 0"))
     assert not result.rows.success[y == 0].any()
     attacked = int((y != 0).sum())
     assert 0 < attacked < 30
     assert result.success_rate == Rate(int(result.rows.success.sum()), attacked), "over rows that were attacked"
     assert result.summary()["attacked"] == attacked
+    assert result.summary()["goal"] == {"kind": "target", "label": "class 0"}
     assert bool((victim.eval()(result.rows.adversarial).argmax(1) == 0)[result.rows.success].all())
     assert bool(result.rows.success.any())
+
+
+class CountingVictim(ToyVictim):
+    """Counts the rows that go through it."""
+
+    asked = 0
+
+    def head(self, embedded: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+        self.asked += len(ids)
+        return super().head(embedded, ids)
+
+
+@pytest.mark.parametrize("name", ["ga", "gga", "pcaa", "auto", "exhaustive", "random"])
+def test_outside_the_meter_a_row_goes_through_the_victim_at_most_once(schema, name: str) -> None:
+    victim = CountingVictim(schema.cardinalities)
+    x, y = toy_rows(schema, victim, rows=30)
+    y[:6] = (y[:6] + 1) % 3
+    victim.asked = 0
+    rows = evaluate(victim, Dataset(schema, x, y), ThreatModel(FullSpace(schema), 2), ATTACKS[name]()).rows
+    outside = victim.asked - int(rows.forward.sum())
+    changed = int((rows.distance > 0).sum())
+    # Rows that are wrong before are looked at once and never attacked; the others pay for that look.
+    assert changed + 6 <= outside <= 30, "one recount per row that was changed, and nothing else"
+
+
+def test_ids_are_checked_once(schema, victim: ToyVictim, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = toy_rows(schema, victim, rows=30)
+    data = Dataset(schema, x, y)
+    checks, check = [], Schema.check_ids
+    monkeypatch.setattr(Schema, "check_ids", lambda self, ids, **kw: (checks.append(len(ids)), check(self, ids, **kw)))
+    evaluate(victim, data, ThreatModel(FullSpace(schema), 1), ATTACKS["ga"](), batch_size=7)
+    assert checks == [], "they were checked when the data set was made"
 
 
 def test_mistakes(schema, victim: ToyVictim, splice_splits: Splits) -> None:

@@ -16,6 +16,7 @@ from hammingbox import (
     FileError,
     FullSpace,
     InputError,
+    Target,
     ThreatModel,
     evaluate,
 )
@@ -29,17 +30,18 @@ def test_a_store_gives_back_what_evaluate_found(case, tmp_path: Path) -> None:
     checkpoint, data, threat = case
     plain = evaluate(checkpoint.victim, data, threat, ATTACKS["pcaa"](), batch_size=7, seed=3)
     with open_store(tmp_path, create=True) as store:
-        found = evaluate_into(store, checkpoint, data, threat, ATTACKS["pcaa"](), batch_size=7, seed=3, victim="there")
+        found = evaluate_into(store, checkpoint, data, threat, ATTACKS["pcaa"](), batch_size=7, seed=3, place="there")
         same_rows(found.rows, plain.rows)
         (run,) = store.runs()
         same_rows(store.rows(run.id), plain.rows)
     assert (run.rows, run.name, run.victim, run.model) == (30, "pcaa", "there", "toy")
     assert (run.key.attack, run.key.budget, run.key.seed) == (repr(ATTACKS["pcaa"]()), 2, 3)
-    assert (run.key.defence, run.key.target) == ("standard", None)
+    assert run.key.defence == "standard"
     assert run.key.victim_sha256 == plain.victim_digest
     with open_store(tmp_path / FILE) as store:
         assert store.schema(run) == data.schema
         assert store.space(run) == {"kind": "full"}
+        assert store.goal(run) == {"kind": "any_other"}
         (session,) = store.sessions(run.id)
     assert session.rows == 30
     assert session.seconds == pytest.approx(run.seconds)
@@ -73,14 +75,15 @@ def test_only_missing_rows_are_attacked(case, tmp_path: Path, monkeypatch: pytes
         assert len(store.runs()) == 1
 
 
-def test_a_target_is_kept(case, tmp_path: Path) -> None:
+def test_a_goal_is_kept(case, tmp_path: Path) -> None:
     checkpoint, data, threat = case
-    plain = evaluate(checkpoint.victim, data, threat, ATTACKS["ga"](), targets=torch.full((30,), 1))
+    goal = Target("class 1")
+    plain = evaluate(checkpoint.victim, data, threat, ATTACKS["ga"](), goal=goal)
     with open_store(tmp_path, create=True) as store:
-        found = evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), target=1)
+        found = evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), goal=goal)
         same_rows(found.rows, plain.rows)
         assert store.rows(1).success_rate.rows == int((found.rows.correct & (data.labels != 1)).sum()) < 26
-        assert store.runs()[0].key.target == 1
+        assert store.goal(store.runs()[0]) == {"kind": "target", "label": "class 1"}
 
 
 def test_a_refusal_is_noted_and_taken_back(case, tmp_path: Path) -> None:
@@ -236,7 +239,7 @@ def test_without_locks_a_batch_done_twice_is_recorded_once(
     case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoint, data, threat = case
-    monkeypatch.setattr(row_locks, "_locks", lambda: None)
+    monkeypatch.setattr(row_locks, "_system_locks", lambda: None)
     with open_store(tmp_path, create=True) as one, open_store(tmp_path, create=True) as two:
         attack, others = ATTACKS["ga"](), []
 
@@ -292,12 +295,11 @@ def test_two_processes_share_a_run(tmp_path: Path) -> None:
         same_rows(store.rows(run.id), plain.rows)
 
 
-@pytest.mark.parametrize("target", [7, -1])
-def test_a_target_that_is_no_class_leaves_no_run(case, target: int, tmp_path: Path) -> None:
+def test_a_goal_with_an_unknown_class_leaves_no_run(case, tmp_path: Path) -> None:
     checkpoint, data, threat = case
     with open_store(tmp_path, create=True) as store:
-        with pytest.raises(InputError, match=rf"expected labels 0\.\.2 .*got {target}"):
-            evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), target=target)
+        with pytest.raises(InputError, match=r"known class .*got 'class 7'. Did you mean 'class [012]'"):
+            evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), goal=Target("class 7"))
         assert store.runs() == []
 
 
@@ -312,8 +314,8 @@ def test_a_file_system_without_locks_does_not_stop_a_run(case, tmp_path: Path, m
     with open_store(tmp_path, create=True) as store:
         assert len(evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"]()).rows) == 30
     monkeypatch.setattr(fcntl, "lockf", lambda *_: none_of(errno.EAGAIN))
-    with closing(row_locks.Claims(tmp_path / FILE)) as held, held.hold(1, [3]) as mine:
-        assert not mine
+    with closing(row_locks.FileLocks(tmp_path / FILE)) as locks:
+        assert not locks.take(1, [3])
 
 
 def none_of(code: int) -> None:

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from hammingbox import ATTACKS, BlackBox, Checkpoint, Dataset, InputError, MaskedSpace, ThreatModel
+from hammingbox import ATTACKS, BlackBox, Checkpoint, Dataset, InputError, MaskedSpace, Target, ThreatModel
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import open_store, space_digest
 from toys import ToyVictim, same_rows
 
 
-@pytest.mark.parametrize("part", ["budget", "seed", "attack", "space", "victim", "defence", "target", "split"])
+@pytest.mark.parametrize("part", ["budget", "seed", "attack", "space", "victim", "defence", "goal", "split"])
 def test_every_part_of_the_key_makes_another_run(case, part: str, tmp_path: Path) -> None:
     checkpoint, data, threat = case
     other, space, options = checkpoint, threat, {}
@@ -30,7 +30,7 @@ def test_every_part_of_the_key_makes_another_run(case, part: str, tmp_path: Path
     elif part == "defence":
         other = Checkpoint(checkpoint.victim, "toy", {}, data.schema, {"defence": "PAdvT()"})
     else:
-        options = {"seed": {"seed": 1}, "target": {"target": 0}, "split": {"split": "train"}}[part]
+        options = {"seed": {"seed": 1}, "goal": {"goal": Target("class 0")}, "split": {"split": "train"}}[part]
     with open_store(tmp_path, create=True) as store:
         evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"]())
         evaluate_into(store, other, data, space, attack, **options)
