@@ -1,0 +1,92 @@
+"""A run is a value: whoever executes its batches, in any order, ends with the same records."""
+
+import multiprocessing
+import pickle
+from collections.abc import Iterable, Iterator
+
+import pytest
+import torch
+
+from hammingbox import ATTACKS, Executor, FullSpace, InputError, MaskedSpace, MemoryStore, RunSpec, Serial, evaluate
+from hammingbox.running.executor import BatchResult
+from hammingbox.running.record import evaluate_into
+from toys import same_rows
+
+
+class Backwards(Executor):
+    """Takes all batches and computes the last one first."""
+
+    def run(self, spec: RunSpec, batches: Iterable[torch.Tensor]) -> Iterator[BatchResult]:
+        yield from reversed(list(Serial().run(spec, batches)))
+
+
+class Lazy(Serial):
+    """Notes how many batches were taken when each result came back."""
+
+    def __init__(self) -> None:
+        self.taken: list[int] = []
+        self.count = 0
+
+    def run(self, spec: RunSpec, batches: Iterable[torch.Tensor]) -> Iterator[BatchResult]:
+        def counted() -> Iterator[torch.Tensor]:
+            for batch in batches:
+                self.count += 1
+                yield batch
+
+        for result in super().run(spec, counted()):
+            self.taken.append(self.count)
+            yield result
+
+
+@pytest.mark.parametrize("name", ["pcaa", "auto", "ga"])
+def test_the_order_of_batches_does_not_matter(case, name: str) -> None:
+    checkpoint, data, threat = case
+    plain = evaluate(checkpoint.victim, data, threat, ATTACKS[name](), batch_size=7)
+    other = evaluate(checkpoint.victim, data, threat, ATTACKS[name](), batch_size=7, executor=Backwards())
+    same_rows(plain.rows, other.rows)
+    with MemoryStore() as store:
+        recorded = evaluate_into(
+            store, checkpoint, data, threat, ATTACKS[name](), batch_size=7, executor=Backwards()
+        )  # fmt: skip
+        same_rows(recorded.rows, plain.rows)
+        same_rows(store.rows(1), plain.rows)
+
+
+def test_batches_are_locked_one_by_one(case) -> None:
+    checkpoint, data, threat = case
+    executor = Lazy()
+    with MemoryStore() as store:
+        evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), batch_size=7, executor=executor)
+    assert executor.taken == [1, 2, 3, 4, 5], "a batch is taken only when the one before it is recorded"
+
+
+def _compute(sent: bytes) -> bytes:
+    torch.set_num_threads(1)
+    spec, places = pickle.loads(sent)
+    return pickle.dumps(spec.compute(places))
+
+
+@pytest.mark.parametrize("name", ["pcaa", "auto"])
+def test_a_run_can_be_sent_to_another_process(case, name: str) -> None:
+    checkpoint, data, threat = case
+    spec = RunSpec(checkpoint.victim, data, threat, ATTACKS[name](), batch_size=10)
+    expected = spec.compute(spec.batches()[1])
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        found = pickle.loads(pool.apply(_compute, (pickle.dumps((spec, spec.batches()[1])),)))
+    same_rows(found, expected)
+
+
+def test_parts_that_do_not_fit(case, splice_splits) -> None:
+    checkpoint, data, threat = case
+    with pytest.raises(InputError, match="of one schema"):
+        RunSpec(checkpoint.victim, splice_splits.test, threat, ATTACKS["ga"]())
+    with pytest.raises(InputError, match="batch size"):
+        RunSpec(checkpoint.victim, data, threat, ATTACKS["ga"](), batch_size=0)
+
+
+def test_spaces_can_be_sent(schema) -> None:
+    ids = torch.zeros(2, 5, dtype=torch.int64)
+    for space in (FullSpace(schema), MaskedSpace(schema, immutable=["f2"], forbidden={"*": ["c1"]})):
+        again = pickle.loads(pickle.dumps(space))
+        assert torch.equal(again.candidates(ids).valid, space.candidates(ids).valid)
+        assert again.to_json() == space.to_json()

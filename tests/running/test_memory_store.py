@@ -1,0 +1,36 @@
+"""A store in memory behaves like the one on disk."""
+
+import torch
+
+from hammingbox import ATTACKS, MemoryStore, Target, evaluate, open_store
+from hammingbox.running.record import evaluate_into
+from toys import same_rows
+
+
+def test_both_stores_hold_the_same(case, tmp_path) -> None:
+    checkpoint, data, threat = case
+    with open_store(tmp_path, create=True) as disk, MemoryStore() as memory:
+        for store in (disk, memory):
+            evaluate_into(store, checkpoint, data.take(slice(0, 10)), threat, ATTACKS["pcaa"](), batch_size=4)
+            evaluate_into(store, checkpoint, data, threat, ATTACKS["pcaa"](), batch_size=4, place="there")
+            evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), goal=Target("class 1"), split="train")
+        for one, other in zip(disk.runs(), memory.runs(), strict=True):
+            assert (one.id, one.key, one.name, one.victim, one.model, one.rows) == (
+                other.id, other.key, other.name, other.victim, other.model, other.rows,
+            )  # fmt: skip
+            same_rows(disk.rows(one.id), memory.rows(one.id))
+            assert disk.schema(one) == memory.schema(one)
+            assert disk.goal(one) == memory.goal(one)
+            assert [s.rows for s in disk.sessions(one.id)] == [s.rows for s in memory.sessions(one.id)]
+        numbers = data.numbers[:3].tolist()
+        assert disk.recorded(1, numbers) == memory.recorded(1, numbers)
+        same_rows(disk.rows(1, numbers), memory.rows(1, numbers))
+
+
+def test_a_run_without_rows_is_empty(case) -> None:
+    checkpoint, data, threat = case
+    with MemoryStore() as store:
+        found = evaluate_into(store, checkpoint.victim, data, threat, ATTACKS["ga"]())
+        same_rows(found.rows, evaluate(checkpoint.victim, data, threat, ATTACKS["ga"]()).rows)
+        assert store.runs()[0].model == "toyvictim", "a victim without a checkpoint is named by its class"
+        assert torch.equal(store.rows(1, []).labels, torch.empty(0, dtype=torch.int64))
