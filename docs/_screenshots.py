@@ -15,6 +15,9 @@ from PIL import Image
 
 FOLDER = Path(__file__).parent / "pictures"
 
+MARGIN = 44
+"""Empty pixels above the first section."""
+
 # name: (first heading to show, None for the whole page; width; height; dark)
 SHOTS = {
     "report-headline": (None, 1100, 960, False),
@@ -56,7 +59,9 @@ def main(report: Path) -> None:
         for name, (heading, width, height, dark) in SHOTS.items():
             page.write_text(prepared(text, heading), "utf-8")
             shoot(page, width, height, dark=dark, out=picture)
-            Image.open(picture).convert("RGB").save(FOLDER / f"{name}.webp", quality=82, method=6)
+            above = MARGIN if heading else 0
+            shown = Image.open(picture).convert("RGB").crop((0, above, width, height))
+            shown.save(FOLDER / f"{name}.webp", quality=82, method=6)
 
 
 if __name__ == "__main__":
