@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Idle OpenMP threads that spin for long make a busy machine ten times slower (measured: 49 s against 4 s an epoch).
 export GOMP_SPINCOUNT ?= 1000
 
-.PHONY: demo test lint smoke bench clean
+.PHONY: demo test lint smoke bench docs clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,13 @@ lint: $(READY)   ## format, style, types, layers
 
 smoke: $(READY)  ## every table and figure of the paper in its smallest size
 	$(BIN)/hammingbox --threads 1 reproduce --all --preset smoke --out runs/smoke
+
+docs: $(VENV)/.docs  ## the site, in build/site; a broken link, picture, name or docstring fails it
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+$(VENV)/.docs: $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch $@
 
 bench: $(READY)  ## print the measured figures of the README and the docs
 	$(BIN)/python benchmarks/run.py
