@@ -20,6 +20,7 @@ from hammingbox.cli.options import (
     Protect,
     SchemaFile,
     Task,
+    changes_from,
     made_from,
 )
 from hammingbox.cli.training_progress import training_progress
@@ -85,7 +86,7 @@ def defend(
     keep_finished(out_dir, overwrite)
     opened = Task.of(data, label, schema_file, data_dir)
     schema = opened.splits.schema
-    space = opened.space(immutable=immutable, forbid=forbid, full=full_space, protect=protect, neighbours=neighbours)
+    space = opened.space(changes_from(immutable, forbid, full_space, protect, neighbours))
     threat = ThreatModel(space, budget)
     train_rows = opened.splits.train if rows is None else opened.part("train", rows)
     began = load_checkpoint(start, schema=schema) if start else None

@@ -16,7 +16,6 @@ from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.victim import Victim
 
-
 Places = Int64[Tensor, "_"]
 """Places of rows in a data set; batches of one run may differ in length."""
 
