@@ -93,9 +93,8 @@ def attack(
         print_json(facts)
         return
     low, high = facts["success_interval"]
-    whom = (
-        "those" if facts["attacked"] == facts["correct"] else f"the {facts['attacked']} of those that the goal is about"
-    )
+    attacked = facts["attacked"]
+    whom = "those" if attacked == facts["correct"] else f"the {attacked} of those that the goal is about"
     table = Table(show_header=False, box=None)
     table.add_row("rows", f"{facts['rows']}, {facts['correct']} right before")
     table.add_row(

@@ -93,8 +93,8 @@ def device_from(text: str) -> torch.device:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(
-            f"expected a device of this machine for --device, got {text!r} ({reason}). Use cpu, or install a torch that "
-            "has it."
+            f"expected a device of this machine for --device, got {text!r} ({reason}). "
+            "Use cpu, or install a build of torch that supports it."
         ) from error
     if device.type == "meta":
         raise InputError("expected a device that computes for --device, got 'meta'. Use cpu or cuda.")

@@ -196,7 +196,8 @@ def _key_of(spec: RunSpec, checkpoint: Checkpoint, source: str, split: str) -> R
     """
     if not spec.victim.name and not spec.victim.state_dict():
         raise InputError(
-            f"expected a victim that its weights or its name identify, got a {type(spec.victim).__name__} with neither. "
+            "expected a victim that its weights or its name identify, "
+            f"got a {type(spec.victim).__name__} with neither. "
             "Give it a name that no other victim has, such as BlackBox(predict_proba, name='forest, 3 May')."
         )
     return RunKey(
