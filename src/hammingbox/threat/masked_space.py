@@ -78,9 +78,9 @@ class MaskedSpace(FullSpace):
         """Which options may be chosen.
 
         `_writable` and `_replaceable` are in the order of categories, while an option writes the category that
-        `categories` says. With 3 categories and a clean 2, the slots write (2, 1, 0): category 1 forbidden marks slot 1,
-        category 0 forbidden marks slot 2. An immutable feature has one slot, whatever its category: its place is out
-        of range and is set at the end.
+        `categories` says. With 3 categories and a clean 2, the slots write (2, 1, 0): a forbidden category 1 marks
+        slot 1, a forbidden category 0 marks slot 2. An immutable feature has one slot, whatever its category: its place
+        is out of range and is set at the end.
         """
         own_start = layout.starts[layout.feature_of]
         in_range = categories < layout.widths[layout.feature_of]
