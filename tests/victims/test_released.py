@@ -1,0 +1,117 @@
+"""The authors' IPS model: its weights compute what their model does, and foreign weight files are never run."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from hammingbox.data import ips
+from hammingbox.errors import FileError, InputError
+from hammingbox.models.checkpoint import foreign_tensors, load_checkpoint
+from hammingbox.models.registry import build
+from hammingbox.models.released import ips_lstm
+from hammingbox.train import TrainConfig, accuracy, fit
+from real_data import DATA, needs
+
+ROWS = np.random.default_rng(0).integers(1, 1067, size=(6, 20))
+LABELS = np.array([0, 1, 2, 2, 1, 0])
+RAN: list[str] = []
+
+
+def run(text: str) -> None:
+    RAN.append(text)
+
+
+class Hostile:
+    def __reduce__(self) -> Any:
+        return run, ("code of the file ran",)
+
+
+def test_training_without_training_rows_says_so(tmp_path: Path) -> None:
+    (tmp_path / "mal_test_funccall.pickle").write_bytes(pickle.dumps(ROWS.tolist()))
+    (tmp_path / "mal_test_label.pickle").write_bytes(pickle.dumps(LABELS.tolist()))
+    splits = ips.load(data_dir=tmp_path)
+    with pytest.raises(InputError, match="expected training and validation rows in ips, got 0 and 0"):
+        fit(build("mlp", ips.SCHEMA), splits, TrainConfig(epochs=1))
+
+
+def released_weights() -> dict[str, torch.Tensor]:
+    """Random weights under the names of the authors."""
+    generator = torch.Generator().manual_seed(0)
+    sizes = {
+        "embed.weight": (1104, 70),
+        "lstm.weight_ih_l0": (280, 70),
+        "lstm.weight_hh_l0": (280, 70),
+        "lstm.bias_ih_l0": (280,),
+        "lstm.bias_hh_l0": (280,),
+        "attention.projection.0.weight": (64, 70),
+        "attention.projection.0.bias": (64,),
+        "attention.projection.2.weight": (1, 64),
+        "attention.projection.2.bias": (1,),
+        "fc.weight": (3, 70),
+        "fc.bias": (3,),
+    }
+    return {name: torch.randn(size, generator=generator) for name, size in sizes.items()}
+
+
+def test_released_weights_compute_what_the_authors_model_does(tmp_path: Path) -> None:
+    weights = released_weights()
+    torch.save(weights, tmp_path / "Mal_RNN.942")
+    checkpoint = ips_lstm(data_dir=tmp_path)
+
+    lstm = torch.nn.LSTM(70, 70, batch_first=True)
+    lstm.load_state_dict({name[5:]: tensor for name, tensor in weights.items() if name.startswith("lstm.")})
+    one_hot = torch.nn.functional.one_hot(torch.from_numpy(ROWS), 1104).float()
+    steps = (one_hot[..., None] * weights["embed.weight"]).relu().mean(2)
+    states, _ = lstm(steps)
+    energy = (states @ weights["attention.projection.0.weight"].T + weights["attention.projection.0.bias"]).relu()
+    energy = energy @ weights["attention.projection.2.weight"].T + weights["attention.projection.2.bias"]
+    pooled = (states * energy.softmax(1)).sum(1)
+    expected = pooled @ weights["fc.weight"].T + weights["fc.bias"]
+
+    assert torch.allclose(checkpoint.victim(torch.from_numpy(ROWS)), expected, atol=1e-5)
+    checkpoint.save(tmp_path / "saved")
+    again = load_checkpoint(tmp_path / "saved", schema=ips.SCHEMA)
+    assert torch.equal(again.victim(torch.from_numpy(ROWS)), checkpoint.victim(torch.from_numpy(ROWS)))
+
+
+def test_other_weights_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"expected a file of ips \(victim.safetensors or Mal_RNN.942\), got none in"):
+        ips_lstm(data_dir=tmp_path)
+    weights = released_weights()
+    del weights["fc.bias"]
+    save_file(weights, tmp_path / "victim.safetensors")
+    with pytest.raises(FileError, match="expected the weights of the authors' IPS model"):
+        ips_lstm(data_dir=tmp_path)
+
+
+def test_a_foreign_file_is_read_without_running_it(tmp_path: Path) -> None:
+    path = tmp_path / "model.pt"
+    torch.save({"a": torch.ones(2), "model": torch.nn.Linear(2, 2)}, path)  # a whole module: code
+    with pytest.raises(FileError, match="expected whole safetensors or a state dict of plain tensors"):
+        foreign_tensors(path)
+    torch.save({"a": 1}, path)
+    with pytest.raises(FileError, match="expected a mapping from names to tensors"):
+        foreign_tensors(path)
+    for content in (b"", b"text", pickle.dumps(Hostile())):
+        path.write_bytes(content)
+        with pytest.raises(FileError, match="another or a damaged file"):
+            foreign_tensors(path)
+    assert RAN == []
+    save_file({"a": torch.ones(2)}, tmp_path / "model.safetensors")
+    assert torch.equal(foreign_tensors(tmp_path / "model.safetensors")["a"], torch.ones(2))
+    (tmp_path / "model.safetensors").write_bytes((tmp_path / "model.safetensors").read_bytes()[:-3])
+    with pytest.raises(FileError, match="another or a damaged file"):
+        foreign_tensors(tmp_path / "model.safetensors")
+
+
+@needs("ips/ips_test.csv")
+@needs("ips/victim.safetensors")
+def test_the_authors_model_is_right_on_195_of_the_206_public_rows() -> None:
+    test = ips.load(data_dir=DATA).test
+    assert len(test) == 206
+    assert round(accuracy(ips_lstm(data_dir=DATA).victim, test) * 206) == 195
