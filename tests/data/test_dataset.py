@@ -1,6 +1,8 @@
 """Data sets: rows are checked once, keep their numbers, and follow the device."""
 
 import pickle
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -24,11 +26,16 @@ def data() -> Dataset:
 def checks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the checks that run from now on."""
     made: list[str] = []
+
+    def counting(name: str, check: Callable[..., None]) -> Callable[..., None]:
+        def counted(*arguments: Any, **options: Any) -> None:
+            made.append(name)
+            check(*arguments, **options)
+
+        return counted
+
     for name in ("check_ids", "check_labels"):
-        check = getattr(Schema, name)
-        monkeypatch.setattr(
-            Schema, name, lambda *a, _name=name, _check=check, **k: (made.append(_name), _check(*a, **k))
-        )
+        monkeypatch.setattr(Schema, name, counting(name, getattr(Schema, name)))
     return made
 
 

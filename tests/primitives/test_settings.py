@@ -56,7 +56,7 @@ class ToyChild(Toy):
         ({"leave": 1}, "expected leave as bool, got 1"),
     ],
 )
-def test_an_invalid_setting_is_refused(settings: dict[str, object], message: str) -> None:
+def test_an_invalid_setting_is_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         ToyChild(**settings)
 
