@@ -1,8 +1,8 @@
 """AG's News as characters (Zhang, Zhao and LeCun 2015): four topics, 120,000 training and 7,600 test texts.
 
-Zhang's alphabet has 70 characters: 69 of its own, and a blank for spaces, for all other characters and for the padding
-after a short text. A text is its title and description in lower case, cut at a fixed length. Zhang reverses the text.
-This loader does not: a convolutional net learns either direction equally well, and rows stay readable.
+Zhang's alphabet has 70 symbols: 69 characters and a blank. The blank represents spaces, all other characters and the
+padding after a short text. A text is its title and description in lower case, cut at a fixed length. Zhang reverses
+the text. This loader does not: a convolutional net learns either direction equally well, and rows stay readable.
 """
 
 from pathlib import Path
