@@ -12,7 +12,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 from hammingbox.data.registry import source_named
-from hammingbox.data.schema import Splits
+from hammingbox.data.dataset import Splits
 from hammingbox.training.config import TrainConfig
 from hammingbox.evaluation.accuracy import accuracy
 from hammingbox.training.loop import fit

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hammingbox import Checkpoint, Dataset, FileError, MaskedSpace, TrainConfig, accuracy, build, fit, load_checkpoint
 from hammingbox.data.registry import source_named
-from hammingbox.data.schema import Splits
+from hammingbox.data.dataset import Splits
 from hammingbox.evaluation.accuracy import correctly_classified
 
 FOLDER = Path("runs/bench/splice-lstm")

@@ -1,7 +1,7 @@
-"""Your own texts: train a small victim, attack it with synonyms, print what changed.
+"""Your own texts: train a small model, attack it with synonyms and print the changes.
 
 python examples/own_text.py reviews.csv      # a CSV file with the columns text and label
-python examples/own_text.py                  # the same on generated reviews
+python examples/own_text.py                  # without a file: generated reviews
 """
 
 import csv
@@ -23,7 +23,7 @@ from hammingbox.victims.zoo.registry import build
 
 
 def generated() -> list[tuple[str, str]]:
-    """Reviews whose class also shows in words that carry no opinion: a shortcut the victim learns."""
+    """Reviews in which words without an opinion also reveal the class, a shortcut that the model learns."""
     words = {"bad": ("awful", "boring", "sad", "film", "seems"), "good": ("great", "fine", "funny", "movie", "looks")}
     frame = "{0} and {1}!<br />I saw this {2} {3} with Grace. The story {4} {1}, and it's one {2} {3}."
     return [(frame.format(*w, *words[c][3:]), c) for c in words for w in product((*words[c][:3], "long"), repeat=3)]
@@ -44,9 +44,9 @@ def main(arguments: list[str]) -> None:
     victim = build("word_cnn", splits.schema, dim=16, channels=16)
     fit(victim, splits, TrainConfig(epochs=5, batch_size=16, learning_rate=1e-2))
 
-    space = SynonymSpace(splits.schema, protected=["story"])  # words that must stay
+    space = SynonymSpace(splits.schema, protected=["story"])  # words that must not change
     result = evaluate(victim, splits.test, ThreatModel(space, budget=2), PCAA(), seed=0)
-    print(f"{result.accuracy.hits} of {len(test)} right, {result.success_rate.hits} of them fall to two synonyms")
+    print(f"{result.accuracy.hits} of {len(test)} right, {result.success_rate.hits} of them broken by two synonyms")
     for row in result.rows.success.nonzero()[:5, 0].tolist():
         text = test[int(result.rows.numbers[row])].text
         changed = changed_text(

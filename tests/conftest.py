@@ -4,16 +4,17 @@ from jaxtyping import install_import_hook
 
 install_import_hook("hammingbox", "beartype.beartype")
 
-import pytest  # noqa: E402
-import torch  # noqa: E402
-from hypothesis import settings  # noqa: E402
+import pytest
+import torch
+from hypothesis import settings
 
-from hammingbox.data import splice  # noqa: E402
-from hammingbox.data.schema import Dataset, Schema, Splits  # noqa: E402
+from hammingbox.data import splice
+from hammingbox.data.dataset import Dataset, Splits
+from hammingbox.data.schema import Schema
 from hammingbox.threat.space import FullSpace
-from hammingbox.threat.threat_model import ThreatModel  # noqa: E402
-from hammingbox.victims.checkpoint import Checkpoint  # noqa: E402
-from toys import ToyVictim, toy_rows, toy_schema  # noqa: E402
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.checkpoint import Checkpoint
+from toys import ToyVictim, toy_rows, toy_schema
 
 torch.set_num_threads(1)
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=40)

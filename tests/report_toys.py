@@ -7,7 +7,8 @@ from pathlib import Path
 import torch
 
 from hammingbox.attacks import attack_named
-from hammingbox.data.schema import Dataset, Feature, Schema
+from hammingbox.data.dataset import Dataset
+from hammingbox.data.schema import Feature, Schema
 from hammingbox.errors import TooExpensiveError
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import open_store

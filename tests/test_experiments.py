@@ -32,8 +32,8 @@ from hammingbox.studies.plan import passes_a_row
 from hammingbox.studies.recipe import Recipe, defended
 from hammingbox.studies.statistics import over_seeds
 from hammingbox.studies.workspace import defence_of
-from texts import small_reviews, write_reviews
 from toys import ToyVictim, toy_rows, toy_schema
+from toys.texts import small_reviews, write_reviews
 
 QUICK = replace(SPLICE_QUICK, training={"epochs": 1, "learning_rate": 1e-2})
 

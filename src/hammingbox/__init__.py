@@ -26,8 +26,9 @@ from hammingbox.attacks import (
     Swap,
     TwoStage,
 )
+from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.registry import DATASETS
-from hammingbox.data.schema import Dataset, Feature, Schema, Splits
+from hammingbox.data.schema import Feature, Schema
 from hammingbox.data.table import load_table
 from hammingbox.defences import (
     ASCC,

@@ -1,15 +1,15 @@
-"""What can go wrong. A message says what was expected, what came, and what to do about it."""
+"""Errors a user can cause. Each message says what was expected, what was found, and how to fix it."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 class HammingboxError(Exception):
-    """Base of every error a user can cause; the command line prints it as one sentence and exits with 2."""
+    """Base class of every error a user can cause; the command line prints it as one sentence and exits with 2."""
 
 
 class InputError(HammingboxError, ValueError):
-    """Rows, labels, budgets or settings that do not fit."""
+    """Invalid rows, labels, budgets or settings, or an optional library that is not installed."""
 
 
 class VictimError(HammingboxError):
@@ -21,16 +21,28 @@ class AttackError(HammingboxError):
 
 
 class FileError(HammingboxError):
-    """A file that is missing, damaged, of another schema, or cannot be written."""
+    """A file that is missing or damaged, has another schema, or cannot be written."""
 
 
 class TooExpensiveError(HammingboxError):
-    """Work refused before it starts because it would need more victim passes than allowed."""
+    """Work that is refused before it starts because it needs more victim passes than allowed."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
-    """The error for a name that is in no table: lists the known ones and guesses the one that was meant."""
+    """The error for an unknown name: lists the known names and suggests the closest one."""
     names = sorted(known)
     close = get_close_matches(name, names, n=1)
     guess = f" Did you mean {close[0]!r}?" if close else ""
     return InputError(f"expected the name of a known {kind} ({', '.join(names)}), got {name!r}.{guess}")
+
+
+def missing_library(library: str, extra: str, purpose: str, error: ImportError) -> InputError:
+    """The error for an optional library that cannot be imported: names the extra that installs it.
+
+    Args:
+        library: its import name.
+        extra: the optional dependency of this package that brings it.
+        purpose: what it is needed for, as in "to read table.parquet".
+        error: what the import raised; a library that is installed but broken says so here.
+    """
+    return InputError(f"expected {library} {purpose}, got: {error}. Run: pip install 'hammingbox[{extra}]'.")

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and read with errors a person can act on."""
+"""Atomic file writes, and reads whose errors tell the user what to do."""
 
 import hashlib
 import json
@@ -14,16 +14,16 @@ from hammingbox.errors import FileError
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
-    """Opens a temporary file beside `path` that takes its place only when the block ends without an error.
+    """Opens a temporary file next to `path`, which replaces `path` only if the block ends without an error.
 
     Raises:
-        FileError: the folder cannot be made or the disk is full; nothing half-written is left behind.
+        FileError: the folder cannot be created or the disk is full; no partial file is left behind.
     """
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{os.getpid()}-{token_hex(4)}")
-        with temporary.open("xb") as file:  # a plain open: the file gets the user's usual permissions
+        with temporary.open("xb") as file:  # not tempfile: the file gets the user's default permissions
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -38,13 +38,13 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Writes a whole file atomically."""
+    """Writes a file atomically."""
     with atomic_write(path) as file:
         file.write(content)
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Writes readable JSON atomically."""
+    """Writes indented JSON atomically."""
     write_bytes(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
 
 
@@ -57,7 +57,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise FileError(f"expected a readable file at {path}, got: {error.strerror or error}.") from error
+        raise unreadable(path, error) from error
 
 
 def read_json(path: Path) -> Any:
@@ -73,8 +73,26 @@ def read_json(path: Path) -> Any:
 
 
 def sha256(*parts: bytes) -> str:
-    """Hex digest of some bytes, one after the other."""
+    """Hex digest of the concatenation of some bytes."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
     return digest.hexdigest()
+
+
+def file_sha256(path: Path) -> str:
+    """Hex digest of a file, which is read in chunks.
+
+    Raises:
+        FileError: it is missing or unreadable.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: Path, error: OSError) -> FileError:
+    """The error for a file that cannot be opened or read."""
+    return FileError(f"expected a readable file at {path}, got: {error.strerror or error}.")

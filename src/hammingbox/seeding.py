@@ -1,8 +1,8 @@
-"""Row-keyed randomness: what a row gets depends on (seed, row) and on nothing else.
+"""Random numbers keyed by row: they depend on (seed, row) and on nothing else.
 
-Each row owns a stream of random numbers seeded by the run's seed and by the row's content. A row therefore meets
-the same noise whether it is attacked alone, in a batch of 256, in another order, on another worker or after a
-killed run was resumed. A generator per row costs no more than one for the batch: NumPy's SFC64 fills float32
+Each row has its own stream of random numbers, seeded with the seed of the run and the content of the row. A row
+therefore gets the same noise whether it is attacked alone, in a batch of 256, in another order, on another worker or
+after a killed run was resumed. One generator per row costs no more than one per batch: NumPy's SFC64 fills float32
 exponentials faster than torch draws uniforms.
 """
 
@@ -18,10 +18,10 @@ from hammingbox.types import Ids
 
 
 class RowRandom:
-    """One independent stream per row; every draw has the batch as its first axis.
+    """One independent stream per row; the first axis of every draw is the batch.
 
-    Cost per draw: one call of NumPy per row. Draws are sequential within a row, so asking for 2 and then for 3
-    samples gives the same numbers as asking for 5: micro-batching never changes a result.
+    Cost per draw: one NumPy call per row. Draws are sequential within a row, so drawing 2 and then 3 samples gives
+    the same numbers as drawing 5. Micro-batches therefore never change a result.
     """
 
     def __init__(self, streams: Sequence[np.random.Generator], device: torch.device) -> None:
@@ -30,19 +30,19 @@ class RowRandom:
 
     @classmethod
     def for_rows(cls, seed: int, ids: Ids) -> "RowRandom":
-        """Streams for rows, keyed by their content: equal rows meet equal noise."""
+        """Streams keyed by the content of the rows: equal rows get equal noise."""
         content = np.ascontiguousarray(ids.cpu().numpy(), dtype="<i8")
         keys = (int.from_bytes(blake2b(row.tobytes(), digest_size=16).digest()) for row in content)
         streams = [np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, key]))) for key in keys]
         return cls(streams, ids.device)
 
     def select(self, rows: Int64[Tensor, "some"] | Bool[Tensor, "batch"]) -> "RowRandom":
-        """The streams of some rows, shared with this object (a stream goes on where it stands)."""
+        """The streams of some rows. They are shared with this object: drawing from one advances both."""
         index = rows.nonzero()[:, 0] if rows.dtype == torch.bool else rows
         return RowRandom([self.streams[i] for i in index.tolist()], self.device)
 
     def exponential(self, *shape: int) -> Float[Tensor, "batch ..."]:
-        """Standard exponential noise of this shape for every row."""
+        """Standard exponential noise of this shape for each row."""
         noise = np.empty((len(self.streams), *shape), dtype=np.float32)
         for stream, row in zip(self.streams, noise, strict=True):
             stream.standard_exponential(out=row, dtype=np.float32)
@@ -50,7 +50,7 @@ class RowRandom:
 
     def gumbel(self, *shape: int) -> Float[Tensor, "batch ..."]:
         """Standard Gumbel noise: -log of an exponential."""
-        # An exponential of exactly 0 has probability 2**-24 a draw: keep its logarithm finite.
+        # A draw is exactly 0 with probability 2**-24: keep its logarithm finite.
         return self.exponential(*shape).clamp_min_(1e-30).log_().neg_()
 
     def uniform(self, *shape: int) -> Float[Tensor, "batch ..."]:
@@ -62,5 +62,5 @@ class RowRandom:
 
 
 def torch_generator(seed: int, device: torch.device | str = "cpu") -> torch.Generator:
-    """The one place a torch generator is made; the global one is never touched."""
+    """A seeded torch generator. All of them are made here; the global one is never used."""
     return torch.Generator(device=device).manual_seed(seed)

@@ -1,12 +1,12 @@
 """Shape aliases: every public tensor of the package has one of these types.
 
-Axes, always in this order:
+The axes always come in this order:
 
-- ``batch``     rows attacked together
-- ``samples``   several points per row (Gumbel draws, candidates, population members)
+- ``batch``     rows that are processed together
+- ``samples``   several points per row (Gumbel samples, candidates, members of a population)
 - ``features``  columns, positions or tokens of a row
-- ``options``   every (feature, slot) pair of a row on one flat axis, see :mod:`hammingbox.threat.space`
-- ``points``    rows of a ragged list: each names the batch row it belongs to
+- ``options``   all (feature, slot) pairs of a row on one flat axis, see `Layout`
+- ``points``    rows of a ragged list; each point carries the number of its batch row
 """
 
 from jaxtyping import Bool, Float, Int64
@@ -22,7 +22,7 @@ OptionIds = Int64[Tensor, "batch options"]
 OptionMask = Bool[Tensor, "batch options"]
 OptionFloat = Float[Tensor, "batch options"]
 Weights = Float[Tensor, "batch samples options"]
-"""Soft rows: non-negative, summing to one over the slots of every feature."""
+"""Soft rows: non-negative weights that sum to one over the slots of each feature."""
 Embedded = Float[Tensor, "batch features dim"]
 Logits = Float[Tensor, "batch classes"]
 RowFloat = Float[Tensor, "batch"]

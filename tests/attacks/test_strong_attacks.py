@@ -15,7 +15,8 @@ from hammingbox.attacks._search.incumbent import Incumbent
 from hammingbox.attacks._search.points import ask_points
 from hammingbox.attacks._search.surrogate import Additive
 from hammingbox.attacks._search.visited import Visited
-from hammingbox.data.schema import Schema, Splits
+from hammingbox.data.dataset import Splits
+from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError, VictimError
 from hammingbox.problem import Problem, place_in_row
 from hammingbox.seeding import RowRandom

@@ -11,7 +11,8 @@ from torch.nn import functional
 
 from hammingbox.attacks import Exhaustive, HotFlip
 from hammingbox.attacks.pcaa import initial_log_pi
-from hammingbox.data.schema import Dataset, Schema, Splits
+from hammingbox.data.dataset import Dataset, Splits
+from hammingbox.data.schema import Schema
 from hammingbox.defences import ASCC, DEFENCES, Batch, Defence, L2Ball, PAdvT, Standard, Trades
 from hammingbox.defences.ascc import simplex
 from hammingbox.errors import InputError, VictimError

@@ -16,7 +16,7 @@ from hammingbox import (
     ThreatModel,
     evaluate,
 )
-from hammingbox.data.schema import Splits
+from hammingbox.data.dataset import Splits
 from hammingbox.evaluation.accuracy import accuracy
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit

@@ -7,7 +7,7 @@ import pytest
 import torch
 from test_examples import load_example
 
-from texts import small_reviews
+from toys.texts import small_reviews
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def load_example(name: str) -> ModuleType:

@@ -7,7 +7,7 @@ import pytest
 
 from hammingbox import ATTACKS
 
-README = Path(__file__).parent.parent / "README.md"
+README = Path(__file__).parents[2] / "README.md"
 
 
 def test_quickstart(capsys: pytest.CaptureFixture[str]) -> None:

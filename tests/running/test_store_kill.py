@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hammingbox import Checkpoint, build
-from hammingbox.data.schema import Splits
+from hammingbox.data.dataset import Splits
 from hammingbox.running.store import FILE, open_store
 
 KILLS = 20

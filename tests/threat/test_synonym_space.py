@@ -25,8 +25,8 @@ from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.registry import build
-from texts import data_folder, small_reviews, small_splits
 from toys import toy_schema
+from toys.texts import data_folder, small_reviews, small_splits
 
 # One attack of each kind: the contract on per-row candidates runs over all of them in test_attack_contract.
 ATTACK_LIST = [pytest.param(ATTACKS[name](), id=name) for name in ("pcaa", "ga", "gsa", "hotflip", "genetic", "random")]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from hammingbox.data.schema import Splits
+from hammingbox.data.dataset import Splits
 from hammingbox.defences import DEFENCES, Batch, Defence, Standard
 from hammingbox.defences.base import Step
 from hammingbox.errors import FileError, InputError, VictimError

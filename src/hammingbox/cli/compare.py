@@ -31,7 +31,7 @@ from hammingbox.cli.options import (
     budgets_from,
     changes_from,
 )
-from hammingbox.data.schema import Dataset
+from hammingbox.data.dataset import Dataset
 from hammingbox.errors import InputError, TooExpensiveError
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
 from hammingbox.evaluation.evaluation import Evaluation

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hammingbox.cli.console import err, plain, say
-from hammingbox.data.schema import Dataset
+from hammingbox.data.dataset import Dataset
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
 from hammingbox.report.page.folder import write_report
 from hammingbox.running.store import FILE, open_store

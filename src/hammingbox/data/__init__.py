@@ -1,1 +1,1 @@
-"""Data sets as category ids with a schema."""
+"""Data sets: rows of category ids and the schema that says what they mean."""

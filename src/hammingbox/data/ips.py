@@ -1,7 +1,7 @@
-"""IPS: sequences of twenty events from Symantec's intrusion prevention (the paper's data set).
+"""IPS: sequences of twenty events of Symantec's intrusion prevention system, a data set of the paper.
 
-Only 206 test rows are public, without a licence and without the meaning of events and classes; nothing is downloaded.
-Events are numbers 0..1103, classes 0..2.
+Only 206 test rows are public. They have no licence, so they are not downloaded, and the meaning of events and classes
+is not published: events are the numbers 0..1103, classes the numbers 0..2.
 """
 
 from pathlib import Path
@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.delimited import read_rows
-from hammingbox.data.fetch import find, missing
+from hammingbox.data.fetch import find_file, missing_file
 from hammingbox.data.inert_pickle import read_integers
-from hammingbox.data.schema import Dataset, Schema, Splits
+from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError
 
 SCHEMA = Schema.sequence(20, [str(event) for event in range(1104)], ("0", "1", "2"), prefix="event ")
@@ -23,7 +24,7 @@ _Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def load(*, data_dir: Path | None = None) -> Splits:
-    """The public rows as a test set; training and validation sets are empty, since their rows were never published.
+    """The public rows as a test set; the training and validation sets are empty, as their rows are not public.
 
     Args:
         data_dir: a folder with ips_test.csv (row, label, f0..f19), or with the two files of the authors,
@@ -32,12 +33,14 @@ def load(*, data_dir: Path | None = None) -> Splits:
     Raises:
         FileError: a file is missing or damaged.
     """
-    if path := find("ips", [_CSV], data_dir=data_dir):
+    if path := find_file("ips", [_CSV], data_dir=data_dir):
         ids, labels = _from_csv(path)
-    elif (path := find("ips", [_ROWS], data_dir=data_dir)) and (other := find("ips", [_LABELS], data_dir=data_dir)):
-        ids, labels = read_integers(path), read_integers(other)
+    elif (path := find_file("ips", [_ROWS], data_dir=data_dir)) and (
+        labels_path := find_file("ips", [_LABELS], data_dir=data_dir)
+    ):
+        ids, labels = read_integers(path), read_integers(labels_path)
     else:
-        raise missing(
+        raise missing_file(
             "ips",
             [_CSV, f"{_ROWS} with {_LABELS}"],
             data_dir=data_dir,
@@ -58,6 +61,6 @@ def _from_csv(path: Path) -> tuple[_Numbers, _Numbers]:
         return table[:, 2:], table[:, 1]
     except (ValueError, IndexError) as error:
         raise FileError(
-            f"expected lines of row, label and 20 events as whole numbers in {path}, got another file ({error}). "
+            f"expected lines of row, label and 20 events as integers in {path}, got another file ({error}). "
             "Get the file again."
         ) from error

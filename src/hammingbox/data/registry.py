@@ -1,4 +1,4 @@
-"""The data sets that come with the package, by name, each with the threat and the model that make sense for it."""
+"""The built-in data sets by name, each with a suitable threat model and victim."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from hammingbox.data import ag_news, imdb, ips, splice
-from hammingbox.data.columns import PARQUET
-from hammingbox.data.schema import Splits
+from hammingbox.data.dataset import Splits
+from hammingbox.data.read_columns import PARQUET
 from hammingbox.data.table import load_table
 from hammingbox.errors import InputError, unknown_name
 
@@ -16,17 +16,17 @@ _FILES = (".csv", ".tsv", ".txt", ".data", ".gz", *PARQUET)
 
 @dataclass(frozen=True)
 class Source:
-    """A data set by name.
+    """How to load a data set, and what suits it. It can be sent to another process.
 
     Attributes:
-        load: gives the three parts; takes a folder that holds its files as `data_dir`.
+        load: returns the three parts; takes the folder with its files as `data_dir`.
         summary: one line for `data list`.
         forbidden: categories an attacker may not write, by feature ("*" for all).
-        kept: clean categories an attacker may not replace.
+        kept: clean categories an attacker may not replace, by feature ("*" for all).
         immutable: features an attacker may not change.
-        model: the name of the model that suits it.
-        training: settings of training that suit that model, where the defaults do not.
-        synonyms: the data is text, and its S(x) is a `SynonymSpace`.
+        model: the name of a suitable model.
+        training: settings for training that model that differ from the defaults.
+        synonyms: whether the data is text and its S(x) is a `SynonymSpace`.
     """
 
     load: Callable[..., Splits]
@@ -41,9 +41,9 @@ class Source:
 
 DATASETS: dict[str, Source] = {
     "splice": Source(
-        load=lambda data_dir=None: splice.load(),  # noqa: ARG005 - shipped, so there is no folder to look in
-        summary="Splice junctions in primate DNA (UCI): 60 bases, 3 classes; shipped with the package",
-        # N says that a base could not be read: no mutation writes it, and no model has learned what it means.
+        load=splice.load,
+        summary="Splice junctions in primate DNA (UCI): 60 bases, 3 classes; included in the package",
+        # N marks a base that could not be read. No mutation writes it, and it is too rare for a model to learn.
         forbidden={"*": ["N"]},
     ),
     "ips": Source(
@@ -52,15 +52,15 @@ DATASETS: dict[str, Source] = {
     ),
     "ag_news": Source(
         load=ag_news.load,
-        summary="AG's News, first 256 characters: 70 signs, 4 topics; downloaded once (31 MB) or read from a folder",
-        # A blank is a space, an unknown sign or the end of the text: filling it would add words.
+        summary="AG's News, first 256 characters: 70 kinds, 4 topics; downloaded once (31 MB) or read from a folder",
+        # A blank is a space, an unknown character or padding: replacing it would join or add words.
         kept={"*": [ag_news.BLANK]},
         model="char_cnn",
         training={"epochs": 7, "learning_rate": 4e-3},
     ),
     "ag_news_paper": Source(
         load=partial(ag_news.load, length=ag_news.LENGTH["paper"]),
-        summary="AG's News as in the paper: 1,014 characters; its character CNN wants a GPU",
+        summary="AG's News as in the paper: 1,014 characters; its character CNN needs a GPU",
         kept={"*": [ag_news.BLANK]},
         model="char_cnn_paper",
         training={"epochs": 15, "learning_rate": 5e-4},
@@ -68,7 +68,7 @@ DATASETS: dict[str, Source] = {
     "imdb": Source(
         load=imdb.load,
         summary="IMDB reviews, 256 words: negative or positive; downloaded once (84 MB) or read from a folder",
-        # What may replace a word depends on the text: SynonymSpace decides it, not a list of categories.
+        # What may replace a word depends on the text, so SynonymSpace decides it, not a list of categories.
         synonyms=True,
         model="word_cnn",
         training=imdb.TRAINING["word_cnn"],
@@ -77,29 +77,36 @@ DATASETS: dict[str, Source] = {
 
 
 def source_named(name: str, *, label: str | None = None, schema: Path | None = None) -> Source:
-    """A data set of the table, or a user's own file.
+    """A built-in data set, or a file of the user.
 
     Args:
-        name: a name of the table, or the path of a CSV or Parquet file, which is read at once.
-        label: the label column of an own file.
-        schema: the schema.toml of an own file.
+        name: a key of `DATASETS`, or the path of a CSV or Parquet file, which is read immediately.
+        label: the label column of the file.
+        schema: the schema.toml of the file.
 
     Raises:
-        InputError: neither a known name nor a file.
+        InputError: `name` is neither a known name nor a file.
         FileError: the file is missing or damaged.
     """
     if name in DATASETS:
         if label is not None or schema is not None:
-            raise InputError(f"expected --label or --schema with an own file only, got them with {name!r}. Drop them.")
+            raise InputError(
+                f"expected --label and --schema only with a file of your own, got them with {name!r}. Leave them out."
+            )
         return DATASETS[name]
     path = Path(name)
     if not path.is_file() and path.suffix.lower() not in _FILES:
         raise unknown_name("data set or the path of a file", name, DATASETS)
     table = load_table(path, label=label, schema=schema)
     return Source(
-        load=lambda data_dir=None: table.splits,  # noqa: ARG005
-        summary=f"your own table, {path.name}",
+        load=partial(_loaded, table.splits),
+        summary=f"your table {path.name}",
         forbidden=table.schema.forbidden,
         immutable=table.schema.immutable,
         model="mlp",
     )
+
+
+def _loaded(splits: Splits, *, data_dir: Path | None = None) -> Splits:  # noqa: ARG001
+    """A loader of rows that were read before; a named function, because a lambda cannot be pickled."""
+    return splits

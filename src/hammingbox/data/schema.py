@@ -1,22 +1,20 @@
-"""What rows mean (Schema), rows and labels (Dataset), and their division (Splits)."""
+"""What the ids of a row mean: the features, the categories of each feature, and the classes."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from hammingbox.errors import FileError, InputError
 from hammingbox.files import sha256
-from hammingbox.types import Ids, Labels
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A column: its name and the categories it may hold. A category's id is its place in the tuple."""
+    """A column: its name and its categories. The id of a category is its index in the tuple."""
 
     name: str
     categories: tuple[str, ...]
@@ -24,7 +22,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class Schema:
-    """Features with their categories, and the classes. Cardinalities may differ from feature to feature."""
+    """The features with their categories, and the classes. Features may have different numbers of categories."""
 
     features: tuple[Feature, ...]
     classes: tuple[str, ...]
@@ -46,7 +44,7 @@ class Schema:
 
     @classmethod
     def sequence(cls, length: int, alphabet: Iterable[str], classes: Iterable[str], *, prefix: str = "") -> "Schema":
-        """Positions that share one alphabet: DNA, characters, tokens, event logs."""
+        """Positions that share one alphabet, as in DNA, characters, tokens and event logs."""
         shared = tuple(alphabet)
         return cls(tuple(Feature(f"{prefix}{i + 1}", shared) for i in range(length)), tuple(classes))
 
@@ -57,13 +55,13 @@ class Schema:
 
     @cached_property
     def shares_alphabet(self) -> bool:
-        """Whether all features have the same categories (then a category means the same at each position)."""
+        """Whether all features have the same categories, so that an id means the same at each position."""
         first = self.features[0].categories
         return all(f.categories is first or f.categories == first for f in self.features)
 
     @cached_property
     def digest(self) -> str:
-        """Identifies the meaning of ids: equal digests mean that weights and results fit together."""
+        """Identifies the meaning of ids: weights and results with equal digests belong together."""
         vocabularies, places = self._vocabularies()
         joined = ("\x1e".join("\x1f".join(words) for words in vocabularies)).encode()
         names = "\x1f".join(feature.name for feature in self.features).encode()
@@ -72,7 +70,7 @@ class Schema:
         )
 
     def feature_index(self, name: str) -> int:
-        """Position of a feature.
+        """The index of a feature.
 
         Raises:
             InputError: no feature has this name.
@@ -86,7 +84,7 @@ class Schema:
         )
 
     def category_id(self, feature: int, category: str) -> int:
-        """Id of a category in a feature.
+        """The id of a category of a feature.
 
         Raises:
             InputError: the feature has no such category.
@@ -107,7 +105,7 @@ class Schema:
         """Checks that ids are a batch of rows of this schema.
 
         Raises:
-            InputError: wrong type or shape, or an id outside its feature's categories.
+            InputError: the type or shape is wrong, or an id is not a category of its feature.
         """
         n = len(self.features)
         if ids.dim() != 2 or ids.shape[1] != n:
@@ -126,10 +124,10 @@ class Schema:
             )
 
     def check_labels(self, labels: Tensor, rows: int) -> None:
-        """Checks one class id per row.
+        """Checks that there is one class id per row.
 
         Raises:
-            InputError: wrong number, type or range.
+            InputError: the number, type or range of labels is wrong.
         """
         if labels.shape != (rows,) or labels.is_floating_point() or labels.dtype == torch.bool:
             raise InputError(f"expected {rows} integer labels, got {labels.dtype} of shape {tuple(labels.shape)}.")
@@ -142,7 +140,7 @@ class Schema:
             )
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON form that writes a vocabulary shared by many positions once."""
+        """A JSON form; a vocabulary that many positions share is written once."""
         vocabularies, places = self._vocabularies()
         features = [[feature.name, place] for feature, place in zip(self.features, places, strict=True)]
         return {
@@ -170,6 +168,11 @@ class Schema:
             ) from error
 
     def _vocabularies(self) -> tuple[list[tuple[str, ...]], list[int]]:
+        """The distinct vocabularies, and for each feature the index of its vocabulary.
+
+        Positions of a sequence share one tuple, so vocabularies are first compared by identity: comparing
+        20,000 words at each of 256 positions would be slow.
+        """
         index: dict[tuple[str, ...], int] = {}
         by_identity: dict[int, int] = {}
         places = []
@@ -180,69 +183,3 @@ class Schema:
                 by_identity[id(feature.categories)] = place
             places.append(place)
         return list(index), places
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """Rows of category ids with labels.
-
-    Attributes:
-        schema: what the ids mean.
-        ids: (rows, features), any integer type; batches are converted to int64.
-        labels: (rows,) class ids.
-        name: shown in results.
-        numbers: (rows,) the number of each row in its source, kept through `take`, so that results name the same
-            row whatever part of the data they came from.
-    """
-
-    schema: Schema
-    ids: Tensor
-    labels: Tensor
-    name: str = "data"
-    numbers: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.int64))
-
-    def __post_init__(self) -> None:
-        self.schema.check_ids(self.ids, what=self.name)
-        self.schema.check_labels(self.labels, len(self.ids))
-        if len(self.numbers) == 0:
-            object.__setattr__(self, "numbers", torch.arange(len(self.ids)))
-        if len(self.numbers) != len(self.ids):
-            raise InputError(f"expected {len(self.ids)} row numbers, got {len(self.numbers)}.")
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def take(self, rows: Tensor | slice) -> "Dataset":
-        """Some rows, in the given order."""
-        return replace(self, ids=self.ids[rows], labels=self.labels[rows], numbers=self.numbers[rows])
-
-    @staticmethod
-    def join(parts: "Sequence[Dataset]") -> "Dataset":
-        """The rows of several parts of one data set."""
-        ids, labels, numbers = (torch.cat([getattr(p, name) for p in parts]) for name in ("ids", "labels", "numbers"))
-        return replace(parts[0], ids=ids, labels=labels, numbers=numbers)
-
-    def batch(self, rows: Tensor | slice) -> tuple[Ids, Labels]:
-        """Ids and labels of some rows as int64."""
-        return self.ids[rows].long(), self.labels[rows].long()
-
-    @cached_property
-    def digest(self) -> str:
-        """Hash of schema, rows and labels."""
-        ids = np.ascontiguousarray(self.ids.cpu().numpy(), dtype="<i8")
-        labels = np.ascontiguousarray(self.labels.cpu().numpy(), dtype="<i8")
-        return sha256(self.schema.digest.encode(), ids.tobytes(), labels.tobytes())
-
-
-@dataclass(frozen=True)
-class Splits:
-    """A data set divided into three parts; no row stands in two of them."""
-
-    train: Dataset
-    validation: Dataset
-    test: Dataset
-
-    @property
-    def schema(self) -> Schema:
-        """The schema all parts share."""
-        return self.train.schema

@@ -1,4 +1,4 @@
-"""schema.toml: what is said about an own table, in a file to edit."""
+"""schema.toml: the schema of a user's table as a file that can be edited."""
 
 import tomllib
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ from hammingbox.errors import FileError, HammingboxError, unknown_name
 from hammingbox.files import read_bytes, write_bytes
 
 _HEADER = f"""\
-# What hammingbox knows about this table. Edit it, then name it by --schema.
+# What hammingbox knows about this table. Edit it, then pass it as --schema.
 #   label, classes   the column to predict, and its classes
-#   unknown          a value that is not listed below is an "error", or becomes the "category" {UNKNOWN}
+#   unknown          "error" rejects values that are not listed below, "category" turns them into {UNKNOWN}
 #   [[columns]]      the columns that are read, in this order; delete one to leave it out
 #     categories     the values it may hold (delete the line to take them from the file again), or
 #     bins           the edges that cut a column of numbers into categories
-#     missing        whether an empty cell is allowed; it is the category {MISSING}
-#     immutable      true for a column that an attacker cannot change
+#     missing        true if empty cells are allowed; they become the category {MISSING}
+#     immutable      true if an attacker cannot change this column
 #     forbidden      categories that an attacker cannot write
 
 """
@@ -32,7 +32,7 @@ _COLUMN: dict[str, type] = {
     "immutable": bool,
     "forbidden": str,
 }
-"""The entries of the file and of a column, with the type of their values; lists hold values of that type."""
+"""The entries of the file and of a column with the type of their values; for a list, the type of its items."""
 _LISTS = {"classes", "columns", "categories", "bins", "forbidden"}
 
 
@@ -48,7 +48,7 @@ def read_schema(path: Path) -> TableSchema:
     """Reads a schema.toml.
 
     Raises:
-        FileError: it is missing, no TOML, or has unknown or wrong entries.
+        FileError: it is missing, is not TOML, or has unknown or invalid entries.
     """
     try:
         value = tomllib.loads(read_bytes(path).decode())
@@ -62,10 +62,10 @@ def read_schema(path: Path) -> TableSchema:
 
 
 def _checked(value: Mapping[str, Any], known: Mapping[str, type], needed: tuple[str, ...]) -> dict[str, Any]:
-    """The entries of a table, lists as tuples, once their names and types are found to be right."""
+    """The entries of a TOML table, with lists as tuples, after their names and types were checked."""
     for key in needed:
         if key not in value:
-            raise FileError(f"expected the entry {key!r}, got {', '.join(value) or 'none'}. Write it again.")
+            raise FileError(f"expected the entry {key!r}, got {', '.join(value) or 'none'}. Add it.")
     checked = {}
     for key, content in value.items():
         if key not in known:
@@ -73,7 +73,7 @@ def _checked(value: Mapping[str, Any], known: Mapping[str, type], needed: tuple[
         parts = content if isinstance(content, list) else [content]
         kinds = (int, float) if known[key] is float else known[key]
         if isinstance(content, list) != (key in _LISTS) or not all(isinstance(part, kinds) for part in parts):
-            kind = "numbers" if known[key] is float else "texts in quotes" if known[key] is str else "true or false"
+            kind = "numbers" if known[key] is float else "quoted strings" if known[key] is str else "true or false"
             raise FileError(f"expected {'a list of ' * (key in _LISTS)}{kind} for {key!r}, got {content!r}.")
         numbers = (float(part) for part in parts) if known[key] is float else parts
         checked[key] = tuple(numbers) if key in _LISTS else content

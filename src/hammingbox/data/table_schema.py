@@ -1,4 +1,4 @@
-"""What is said about an own table: its label, and for every column what it may hold and what an attacker may do."""
+"""The schema of a user's table: its label, and for each column what it may hold and what an attacker may do."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Float
 
 from hammingbox.data.columns import Column, Columns
-from hammingbox.data.schema import Dataset, Feature, Schema
+from hammingbox.data.dataset import Dataset
+from hammingbox.data.schema import Feature, Schema
 from hammingbox.errors import InputError, unknown_name
 
 MISSING, UNKNOWN = "<missing>", "<unknown>"
@@ -19,14 +20,14 @@ POLICIES = ("error", "category")
 
 @dataclass(frozen=True)
 class ColumnRules:
-    """One column.
+    """What one column may hold, and what an attacker may do with it.
 
     Attributes:
         name: in the file.
         categories: the values it may hold; None, without bins, to take them from the rows.
         bins: the edges that cut a column of numbers into categories.
-        missing: whether an empty cell is allowed; it is the category `<missing>`.
-        immutable: an attacker cannot change it.
+        missing: whether empty cells are allowed; they become the category `<missing>`.
+        immutable: whether an attacker cannot change it.
         forbidden: categories an attacker cannot write.
     """
 
@@ -41,42 +42,39 @@ class ColumnRules:
         if self.categories is not None and self.bins is not None:
             raise InputError(f"expected categories or bins for column {self.name!r}, got both. Delete one of them.")
         if self.bins is not None and (not self.bins or any(b <= a for a, b in pairwise(self.bins))):
-            raise InputError(f"expected rising edges as bins of column {self.name!r}, got {list(self.bins)}.")
+            raise InputError(f"expected increasing edges as bins of column {self.name!r}, got {list(self.bins)}.")
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """Its categories as they stand in results, without the one for unknown values."""
+        """Its categories as results show them, without `<unknown>`."""
         own = self.categories or ()
         if self.bins is not None:
             edges = [f"{edge:.12g}" for edge in self.bins]
             own = (f"< {edges[0]}", *(f"{a} .. {b}" for a, b in pairwise(edges)), f">= {edges[-1]}")
         return (*own, MISSING) if self.missing else own
 
-    def place(self, values: Iterable[str]) -> list[int | None]:
-        """The id of each text of the file; None for one that is unknown."""
-        known = {word: place for place, word in enumerate(self.words) if word != MISSING}
+    def ids_of(self, values: Iterable[str]) -> list[int | None]:
+        """The id of each text of the file; None for an unknown value."""
+        known = {word: index for index, word in enumerate(self.words) if word != MISSING}
         empty = len(self.words) - 1 if self.missing else None
         if self.bins is None:
             return [empty if text == "" else known.get(text) for text in values]
-        return [
-            empty
-            if text == ""
-            else None
-            if (number := _number(text)) is None
-            else int(np.searchsorted(self.bins, number, side="right"))
-            for text in values
-        ]
+        return [empty if text == "" else self._bin_of(text) for text in values]
+
+    def _bin_of(self, text: str) -> int | None:
+        number = _number(text)
+        return None if number is None else int(np.searchsorted(self.bins or (), number, side="right"))
 
 
 @dataclass(frozen=True)
 class TableSchema:
-    """A table: its label column with the classes, and the columns that are read, in their order.
+    """The label column of a table with its classes, and the columns that are read, in this order.
 
     Attributes:
         label: the column to predict.
-        columns: the features; columns of the file that are not named here are not read.
+        columns: the features; other columns of the file are ignored.
         classes: None to take them from the rows.
-        unknown: a value that is not known is an "error", or becomes the "category" `<unknown>`.
+        unknown: "error" to reject unknown values, "category" to turn them into the category `<unknown>`.
     """
 
     label: str
@@ -88,11 +86,13 @@ class TableSchema:
         if self.unknown not in POLICIES:
             raise unknown_name("policy for unknown values", self.unknown, POLICIES)
         if any(column.name == self.label for column in self.columns):
-            raise InputError(f"expected the label {self.label!r} to be no feature, got it among the columns.")
+            raise InputError(
+                f"expected features without the label {self.label!r}, got it among the columns. Delete that column."
+            )
 
     @cached_property
     def schema(self) -> Schema:
-        """The features and classes; the schema must be complete."""
+        """The features and classes. Call `complete` first if categories or classes are None."""
         extra = (UNKNOWN,) if self.unknown == "category" else ()
         return Schema(tuple(Feature(c.name, (*c.words, *extra)) for c in self.columns), self.classes or ())
 
@@ -103,12 +103,16 @@ class TableSchema:
 
     @property
     def forbidden(self) -> dict[str, list[str]]:
-        """Categories an attacker cannot write. `<unknown>` stands for no value, so nobody can write it."""
+        """Categories an attacker cannot write. `<unknown>` is one of them: it is not a value."""
         own = {c.name: list(c.forbidden) for c in self.columns if c.forbidden}
         return own | ({"*": [UNKNOWN]} if self.unknown == "category" else {})
 
     def complete(self, table: Columns) -> "TableSchema":
-        """Fills in the classes and categories that were left out, from the rows of a table."""
+        """Takes the classes and categories that are None from the rows of a table.
+
+        Raises:
+            InputError: a column is missing, or there are fewer than two classes.
+        """
         classes = self.classes or _sorted(table.column(self.label, kind="label column").values)
         if len(classes) < 2:
             raise InputError(
@@ -116,7 +120,7 @@ class TableSchema:
                 f"got {'only ' + repr(classes[0]) if classes else 'none'}. Choose another label column."
             )
         filled = tuple(
-            rules if rules.categories is not None or rules.bins is not None else _filled(rules, table)
+            rules if rules.categories is not None or rules.bins is not None else _with_categories(rules, table)
             for rules in self.columns
         )
         return replace(self, classes=classes, columns=filled)
@@ -129,32 +133,33 @@ class TableSchema:
         """
         schema = self.schema
         ids = np.empty((table.rows, len(self.columns)), dtype=np.int32)
-        for place, rules in enumerate(self.columns):
+        for index, rules in enumerate(self.columns):
             column = table.column(rules.name)
-            own = rules.place(column.values)
-            if self.unknown == "error" and None in own:
-                raise _unknown_value(column, column.values[own.index(None)], rules, table.source)
-            known = np.array([len(rules.words) if i is None else i for i in own], dtype=np.int32)
-            ids[:, place] = known[column.codes]
+            of_value = rules.ids_of(column.values)
+            if self.unknown == "error" and None in of_value:
+                raise _unknown_value(column, column.values[of_value.index(None)], rules, table.source)
+            # `<unknown>` is the last category.
+            of_code = np.array([len(rules.words) if i is None else i for i in of_value], dtype=np.int32)
+            ids[:, index] = of_code[column.codes]
         label = table.column(self.label, kind="label column")
         if not set(label.values) <= set(schema.classes):
             value = next(text for text in label.values if text not in schema.classes)
-            row = int(np.argmax(label.codes == label.values.index(value))) + 1
             raise InputError(
                 f"expected one of the classes {', '.join(schema.classes[:12])} in the label column {self.label!r} of "
-                f"{table.source}, got {value!r} in row {row}. Fill or drop such rows, or add the class to the schema."
+                f"{table.source}, got {value!r} in row {label.first_row(value)}. "
+                "Fill or drop such rows, or add the class to the schema."
             )
         classes = np.array([schema.classes.index(text) for text in label.values], dtype=np.int64)
         return Dataset(schema, torch.from_numpy(ids), torch.from_numpy(classes[label.codes]), name)
 
 
-def _filled(rules: ColumnRules, table: Columns) -> ColumnRules:
+def _with_categories(rules: ColumnRules, table: Columns) -> ColumnRules:
     values = table.column(rules.name).values
     return replace(rules, categories=_sorted(values), missing=rules.missing or "" in values)
 
 
 def _sorted(values: Iterable[str]) -> tuple[str, ...]:
-    """Numbers by value, other texts behind them by letters; empty texts are left out."""
+    """Numbers in numerical order, then other texts in alphabetical order; empty texts are left out."""
     numbered = [(_number(text), text) for text in values if text]
     return tuple(text for _, text in sorted((float("inf") if n is None else n, text) for n, text in numbered))
 
@@ -168,16 +173,16 @@ def _number(text: str) -> float | None:
 
 
 def numbers_of(column: Column) -> Float[np.ndarray, "values"] | None:
-    """The values of a column as numbers, NaN where missing; None if any value is no finite number."""
+    """The distinct values of a column as numbers, NaN if missing; None if any value is not a finite number."""
     numbers = [_number(text) if text else float("nan") for text in column.values]
     return None if None in numbers else np.array(numbers, dtype=np.float64)
 
 
 def _unknown_value(column: Column, value: str, rules: ColumnRules, source: str) -> InputError:
-    row = int(np.argmax(column.codes == column.values.index(value))) + 1
     shown = ", ".join(rules.words[:8]) + (", ..." if len(rules.words) > 8 else "")
     got = repr(value) if value else "an empty cell"
     return InputError(
-        f"expected a known category of column {column.name!r} ({shown}), got {got} in row {row} of {source}. "
+        f"expected a known category of column {column.name!r} ({shown}), got {got} in row "
+        f"{column.first_row(value)} of {source}. "
         'Add it to the schema, or set unknown = "category" there.'
     )

@@ -1,4 +1,4 @@
-"""Labelled texts as a data set: divided, encoded with a vocabulary from the training part."""
+"""Turns labelled texts into a data set: splits them, and encodes them with a vocabulary of the training texts."""
 
 import json
 from collections.abc import Sequence
@@ -9,13 +9,14 @@ import numpy as np
 import torch
 
 from hammingbox.data.cache import Arrays
-from hammingbox.data.schema import Dataset, Schema, Splits
+from hammingbox.data.dataset import Dataset, Splits
+from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError
 from hammingbox.text.corpus import Corpus
 from hammingbox.text.vocabulary import Vocabulary
 
 LENGTH, SIZE = 256, 20_000
-"""Tokens of a row and words of the vocabulary, unless the caller says otherwise."""
+"""Default number of tokens per row and of words in the vocabulary."""
 
 _PARTS = ("train", "validation", "test")
 
@@ -28,7 +29,7 @@ class Labelled(NamedTuple):
 
 
 def content_key(text: str) -> bytes:
-    """Orders texts at random, but the same way on every machine; equal texts have equal keys."""
+    """A sort key that gives texts a random order, the same on every machine; equal texts have equal keys."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -43,37 +44,35 @@ def text_splits(
 ) -> Splits:
     """Training, validation and test rows of texts.
 
-    Training texts that also stand in the test part are dropped. A tenth of the remaining distinct texts becomes the
-    validation part. Rows come in the order of `content_key`, so any first part is a fair sample; a row's number is
-    the place of its text in `train` or `test`.
+    Training texts that are also test texts are dropped. A tenth of the remaining distinct texts becomes the validation
+    set. Rows are in the order of `content_key`, so that the first n rows are a fair sample. The number of a row is the
+    index of its text in `train` or `test`.
 
     Args:
-        train: texts the vocabulary is built from.
-        test: held out.
+        train: texts for training and validation.
+        test: texts held out.
         classes: names by class id.
-        length: tokens of a row, see `head_and_tail` for longer texts.
-        size: words of the vocabulary.
+        length: tokens per row; see `head_and_tail` for longer texts.
+        size: words in the vocabulary.
         name: shown in results.
 
     Raises:
-        InputError: no texts, texts without words, or labels that are no class ids.
+        InputError: there are no texts, texts have no words, or labels are not class ids.
     """
     if not train or not test:
-        raise InputError(f"expected texts to train and to test on, got {len(train)} and {len(test)}.")
+        raise InputError(f"expected training and test texts, got {len(train)} and {len(test)}.")
     if length < 1:
         raise InputError(f"expected rows of at least 1 token, got {length}.")
     train_keys, test_keys = ([content_key(row.text) for row in part] for part in (train, test))
-    held_out = set(test_keys)
-    distinct = sorted(set(train_keys) - held_out)
+    test_texts = set(test_keys)
+    distinct = sorted(set(train_keys) - test_texts)
     if len(distinct) < 2:
-        raise InputError(
-            f"expected at least 2 distinct training texts that are not in the test part, got {len(distinct)}."
-        )
-    validated = set(distinct[: max(1, len(distinct) // 10)])
-    order = sorted((i for i, key in enumerate(train_keys) if key not in held_out), key=train_keys.__getitem__)
+        raise InputError(f"expected at least 2 distinct training texts that are not test texts, got {len(distinct)}.")
+    held_for_validation = set(distinct[: max(1, len(distinct) // 10)])
+    order = sorted((i for i, key in enumerate(train_keys) if key not in test_texts), key=train_keys.__getitem__)
     rows = {
-        "train": [i for i in order if train_keys[i] not in validated],
-        "validation": [i for i in order if train_keys[i] in validated],
+        "train": [i for i in order if train_keys[i] not in held_for_validation],
+        "validation": [i for i in order if train_keys[i] in held_for_validation],
         "test": sorted(range(len(test)), key=test_keys.__getitem__),
     }
     labelled = {part: [(test if part == "test" else train)[i] for i in rows[part]] for part in _PARTS}
@@ -81,27 +80,26 @@ def text_splits(
     vocabulary = corpus.first(len(rows["train"])).vocabulary(size)
     schema = Schema.sequence(length, vocabulary.words, classes, prefix="word ")
     encoded = torch.from_numpy(corpus.encode(vocabulary, length)).split([len(rows[part]) for part in _PARTS])
-    return Splits(
-        *(
-            Dataset(schema, ids, torch.tensor([row.label for row in labelled[part]]), name, torch.tensor(rows[part]))
-            for part, ids in zip(_PARTS, encoded, strict=True)
-        )
-    )
+    parts = []
+    for part, ids in zip(_PARTS, encoded, strict=True):
+        labels = torch.tensor([row.label for row in labelled[part]], device="cpu")
+        parts.append(Dataset(schema, ids, labels, name, torch.tensor(rows[part], device="cpu")))
+    return Splits(*parts)
 
 
 def vocabulary_of(schema: Schema) -> Vocabulary:
-    """The vocabulary of a schema of text.
+    """The vocabulary of a text schema.
 
     Raises:
-        InputError: the schema is not one of text.
+        InputError: it is not the schema of a text.
     """
     if not schema.shares_alphabet:
-        raise InputError("expected a schema of text (one vocabulary at every position), got one of columns.")
+        raise InputError("expected a schema of text (one vocabulary for all positions), got a schema of columns.")
     return Vocabulary(schema.features[0].categories)
 
 
 def to_arrays(splits: Splits) -> Arrays:
-    """Rows, labels, numbers and words as plain arrays, for the cache."""
+    """Rows, labels, row numbers and words as plain arrays, for the cache."""
     words = json.dumps([splits.schema.features[0].categories, splits.schema.classes, splits.train.name])
     arrays: Arrays = {"words": np.frombuffer(words.encode(), dtype=np.uint8)}
     for part in _PARTS:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import torch
 
 from hammingbox.attacks.base import Attack
-from hammingbox.data.schema import Dataset
+from hammingbox.data.dataset import Dataset
 from hammingbox.errors import InputError
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Labels, Logits, RowInt, RowMask

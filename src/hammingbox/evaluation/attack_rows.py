@@ -5,7 +5,8 @@ from jaxtyping import Shaped
 from torch import Tensor
 
 from hammingbox.attacks.base import Attack, AttackResult, check_answers
-from hammingbox.data.schema import Dataset, Schema
+from hammingbox.data.dataset import Dataset
+from hammingbox.data.schema import Schema
 from hammingbox.evaluation.accuracy import is_right
 from hammingbox.evaluation.rows import Rows
 from hammingbox.threat.goal import Goal

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from hammingbox.attacks._search.first_order import first_order_gain
 from hammingbox.attacks._search.points import try_moves
-from hammingbox.data.schema import Dataset
+from hammingbox.data.dataset import Dataset
 from hammingbox.evaluation.rates import Rate
 from hammingbox.problem import Problem
 from hammingbox.threat.goal import AnyOther

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hammingbox.attacks.base import Attack
-from hammingbox.data.schema import Dataset
+from hammingbox.data.dataset import Dataset
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
 from hammingbox.threat.goal import AnyOther, Goal

@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from hammingbox.data.schema import Dataset, Schema
+from hammingbox.data.dataset import Dataset
+from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError
 from hammingbox.evaluation.environment import versions
 from hammingbox.evaluation.evaluation import Evaluation

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import torch
 
-from hammingbox.data.schema import Dataset, Schema
+from hammingbox.data.dataset import Dataset
+from hammingbox.data.schema import Schema
 from hammingbox.evaluation.accuracy import is_right
 from hammingbox.threat.candidates import hamming
 from hammingbox.threat.goal import Goal

@@ -7,7 +7,8 @@ from math import log
 import torch
 
 from hammingbox.attacks import ATTACKS, PCAA
-from hammingbox.data.schema import Dataset, Feature, Schema
+from hammingbox.data.dataset import Dataset
+from hammingbox.data.schema import Feature, Schema
 from hammingbox.report.artefacts.figures import growth_figure
 from hammingbox.report.artefacts.table import Table
 from hammingbox.running.record import evaluate_into

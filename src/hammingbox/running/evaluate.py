@@ -6,7 +6,7 @@ from time import perf_counter
 import torch
 
 from hammingbox.attacks.base import Attack
-from hammingbox.data.schema import Dataset
+from hammingbox.data.dataset import Dataset
 from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.evaluation.rows import Rows
 from hammingbox.problem import DEFAULT_MEMORY

@@ -10,7 +10,7 @@ from time import sleep
 import torch
 
 from hammingbox.attacks.base import Attack
-from hammingbox.data.schema import Dataset
+from hammingbox.data.dataset import Dataset
 from hammingbox.errors import InputError, TooExpensiveError
 from hammingbox.evaluation.environment import environment
 from hammingbox.evaluation.evaluation import Evaluation

@@ -7,7 +7,7 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from hammingbox.attacks.base import Attack
-from hammingbox.data.schema import Dataset
+from hammingbox.data.dataset import Dataset
 from hammingbox.errors import InputError
 from hammingbox.evaluation.attack_rows import attack_rows
 from hammingbox.evaluation.rows import Rows

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.registry import Source, source_named
-from hammingbox.data.schema import Dataset, Splits
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.text.synonyms import read_neighbours
 from hammingbox.threat.masked_space import MaskedSpace

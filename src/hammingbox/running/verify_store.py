@@ -7,8 +7,9 @@ from pathlib import Path
 
 import torch
 
+from hammingbox.data.dataset import Dataset
 from hammingbox.data.registry import DATASETS, source_named
-from hammingbox.data.schema import Dataset, Schema
+from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError
 from hammingbox.evaluation.verify import Claims, Verification, verify_claims
 from hammingbox.running.store import Run, Store, open_store

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hammingbox.attacks import ATTACKS, Attack
-from hammingbox.data.schema import Dataset
+from hammingbox.data.dataset import Dataset
 from hammingbox.defences import DEFENCES, Defence
 from hammingbox.errors import InputError
 from hammingbox.evaluation.evaluation import Evaluation

@@ -1,1 +1,1 @@
-"""Text as categories: tokens that give the text back, a vocabulary, grammar and synonyms."""
+"""Text as categories: tokens, vocabularies, grammar and synonyms."""

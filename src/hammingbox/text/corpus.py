@@ -1,7 +1,7 @@
-"""Many texts at once: each is cut into tokens once, everything after that is array work.
+"""Counts and encodes many texts at once: each text is tokenised once, the rest is array operations.
 
-50,000 reviews hold 14 million tokens but only some 300,000 distinct ones. A corpus keeps the number of the distinct
-token ("type") for each token; counting and encoding then touch each type once. Texts are read as a stream and not kept.
+50,000 reviews have 14 million tokens, but only about 300,000 distinct ones ("types"). A corpus stores the number of
+the type of each token, so that counting and encoding process each type once. Texts are read as a stream and not kept.
 """
 
 from array import array
@@ -16,8 +16,8 @@ from hammingbox.text.tokens import ends_sentence, split_words
 from hammingbox.text.vocabulary import PAD, Vocabulary, head_and_tail
 
 
-class Types(dict[str, int]):
-    """Numbers distinct tokens in the order they are met."""
+class TokenTypes(dict[str, int]):
+    """Numbers distinct tokens in order of first occurrence."""
 
     def __missing__(self, word: str) -> int:
         self[word] = number = len(self)
@@ -29,31 +29,31 @@ class Corpus:
     """Texts as numbers of distinct tokens.
 
     Attributes:
-        types: the distinct tokens, of this corpus and of those it is a part of.
+        types: the distinct tokens of this corpus, or of the corpus it was taken from.
         flat: the type of every token, text after text.
         ends: where each text ends in `flat`.
     """
 
-    types: Types
+    types: TokenTypes
     flat: Int32[np.ndarray, "tokens"]
     ends: Int64[np.ndarray, "texts"]
 
     @classmethod
     def read(cls, texts: Iterable[str]) -> "Corpus":
-        """Cuts a stream of texts into tokens."""
-        types, flat, ends = Types(), array("i"), []
+        """Tokenises a stream of texts."""
+        types, flat, ends = TokenTypes(), array("i"), []
         for text in texts:
             flat.extend(map(types.__getitem__, split_words(text)))
             ends.append(len(flat))
         return cls(types, np.asarray(flat, dtype=np.int32), np.array(ends, dtype=np.int64))
 
     def first(self, texts: int) -> "Corpus":
-        """The first texts."""
+        """The corpus of the first `texts` texts."""
         ends = self.ends[:texts]
         return Corpus(self.types, self.flat[: ends[-1] if len(ends) else 0], ends)
 
     def _opens(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
-        """Whether each token may open a sentence; agrees with `tokenise`."""
+        """Whether each token may open a sentence, as `tokenise` decides it."""
         if len(self.flat) == 0:
             return np.zeros(0, dtype=bool)
         ending = np.array([ends_sentence(word) for word in self.types], dtype=bool)
@@ -74,7 +74,7 @@ class Corpus:
         )
 
     def encode(self, vocabulary: Vocabulary, length: int) -> Integer[np.ndarray, "texts features"]:
-        """Rows of ids; agrees with `Vocabulary.encode`."""
+        """One row of ids per text, the same as `Vocabulary.encode` gives."""
         small = np.int16 if len(vocabulary.words) <= np.iinfo(np.int16).max else np.int32
         by_type = np.array(
             [[vocabulary.category(word, opens=opens) for opens in (False, True)] for word in self.types], dtype=small

@@ -1,4 +1,4 @@
-"""What is never changed, and what a word may be exchanged for without breaking its sentence."""
+"""Words that are never changed, and rules for replacing a word without breaking the grammar of its sentence."""
 
 from importlib.resources import files
 
@@ -18,7 +18,7 @@ FORMS = {
     "RBR": "adverb, comparative",
     "RBS": "adverb, superlative",
 }
-"""Tags whose words may change. Names (NNP), numbers and the small words of grammar are not among them."""
+"""Tags of words that may change. Names (NNP), numbers and function words are not among them."""
 
 
 def _read_lists() -> list[frozenset[str]]:
@@ -27,10 +27,10 @@ def _read_lists() -> list[frozenset[str]]:
 
 
 STOP_WORDS, NEGATIONS = _read_lists()
-"""Function words, whose change would change the grammar and not the wording; words that turn a sentence round."""
+"""Function words, which carry the grammar of a sentence; words that negate a sentence."""
 
-_AN_BUT_CONSONANT = ("hour", "honest", "honor", "honour", "heir")
-_A_BUT_VOWEL = ("uni", "use", "usu", "uti", "eu", "one", "once", "ubi", "ufo", "uk", "uro", "ura")
+_AN_BEFORE_CONSONANT = ("hour", "honest", "honor", "honour", "heir")
+_A_BEFORE_VOWEL = ("uni", "use", "usu", "uti", "eu", "one", "once", "ubi", "ufo", "uk", "uro", "ura")
 _BEFORE_VERBS = frozenset(("i", "you", "he", "she", "we", "they", "it", "who", "to", "not", "n't")) | frozenset(
     ("can", "could", "will", "would", "shall", "should", "may", "might", "must")
 )
@@ -39,16 +39,16 @@ _BEFORE_VERBS = frozenset(("i", "you", "he", "she", "we", "they", "it", "who", "
 def takes_an(word: str) -> bool:
     """Whether the article before this word is "an"."""
     word = word.lower()
-    if word.startswith(_AN_BUT_CONSONANT):
+    if word.startswith(_AN_BEFORE_CONSONANT):
         return True
-    return word[:1] in "aeiou" and (not word.startswith(_A_BUT_VOWEL) or word.startswith(("unin", "unim")))
+    return word[:1] in "aeiou" and (not word.startswith(_A_BEFORE_VOWEL) or word.startswith(("unin", "unim")))
 
 
 def fits_article(candidate: str, previous: str) -> bool:
-    """Whether a word may follow the word before it, should that be "a" or "an"."""
+    """Whether a word agrees with the word before it, if that is "a" or "an"."""
     return previous.lower() not in ("a", "an") or takes_an(candidate) == (previous.lower() == "an")
 
 
-def doubtful(tag: str, previous: str) -> bool:
-    """Whether the tagger is likely wrong: what follows a pronoun, a modal, "to" or "not" is seldom a noun."""
+def is_doubtful_noun(tag: str, previous: str) -> bool:
+    """Whether the tag is probably wrong: the word after a pronoun, a modal, "to" or "not" is rarely a noun."""
     return tag in ("NN", "NNS") and previous.lower() in _BEFORE_VERBS

@@ -1,4 +1,4 @@
-"""From rows of ids back to text: the original text with the changed words in their places."""
+"""Turns an adversarial row of ids back into text: the original text with the changed words replaced."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class ChangedText:
     Attributes:
         original: the clean text.
         tokens: of the clean text.
-        words: the new word for the number of each changed token.
+        words: the new word of each changed token, by token number.
     """
 
     original: str
@@ -24,29 +24,27 @@ class ChangedText:
 
     @property
     def text(self) -> str:
-        """The adversarial text: the original but for the changed words."""
+        """The adversarial text: the original with the changed words replaced."""
         return replace_words(self.original, self.tokens, self.words)
 
     def marked(self, mark: str = "[{old} -> {new}]") -> str:
-        """The adversarial text with its changes shown."""
+        """The adversarial text with its changes marked."""
         return replace_words(self.original, self.tokens, self.words, mark=mark)
 
     @property
     def changes(self) -> list[tuple[str, str]]:
-        """(old word, new word) in the order of the text."""
+        """Pairs of old and new word, in the order of the text."""
         return [(self.tokens[number].word, self.words[number]) for number in sorted(self.words)]
 
 
 def changed_text(vocabulary: Vocabulary, text: str, clean: Sequence[int], adversarial: Sequence[int]) -> ChangedText:
-    """Writes the changes of an adversarial row into the text its clean row came from.
+    """Applies the changes of an adversarial row to the text of its clean row.
 
     Raises:
         InputError: the clean row is not the encoding of the text.
     """
     if list(clean) != vocabulary.encode(text, len(clean)).tolist():
-        raise InputError(
-            "expected the text that the clean row was made from, got another. Look the text up by the row's number."
-        )
+        raise InputError("expected the text of the clean row, got another text. Look it up by the number of the row.")
     tokens = tokenise(text)
     kept = head_and_tail(len(tokens), len(clean))
     words = {

@@ -1,8 +1,8 @@
-"""The categories of text: words in their true case, so that a row of ids still tells a name from a noun.
+"""The categories of text: words in their true case, so that a row of ids distinguishes names from nouns.
 
-"Grace" inside a sentence and "grace" are two categories. Where a capital says nothing (the first word of a sentence,
-a word SHOUTED) the more frequent form is taken. A tagger can therefore work from ids alone, and so can a check of
-stored results. An id is a rank: smaller means more frequent.
+"Grace" inside a sentence and "grace" are two categories. If a capital carries no information (the first word of a
+sentence, a word in ALL CAPS), the more frequent form is used. A tagger therefore needs only the ids, and so does the
+verification of stored results. Ids are ranks: a smaller id means a more frequent word.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,12 +17,12 @@ from hammingbox.text.tokens import BREAK, tokenise
 
 PAD, UNKNOWN, NAME = 0, 1, 2
 SPECIAL = ("<pad>", "<unknown>", "<name>")
-"""Filling after a short text; a word outside the vocabulary; one with a capital inside a sentence."""
+"""Padding after a short text; a word outside the vocabulary; such a word with a capital inside a sentence."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words by id. The first three are `<pad>`, `<unknown>` and `<name>`, then the most frequent word comes first."""
+    """Words by id: first `<pad>`, `<unknown>` and `<name>`, then all others from the most frequent to the rarest."""
 
     words: tuple[str, ...]
 
@@ -35,28 +35,28 @@ class Vocabulary:
 
     @classmethod
     def build(cls, counts: Mapping[tuple[str, bool], int], size: int) -> "Vocabulary":
-        """The most frequent words.
+        """The vocabulary of the most frequent words.
 
         Args:
-            counts: how often each token, as written, occurs; the flag says that it may open a sentence.
-            size: number of categories, the three special ones included.
+            counts: how often each token occurs; the key is the token as written and whether it may open a sentence.
+            size: number of categories, including the three special ones.
 
         Raises:
-            InputError: no room for a word, or no word to put there.
+            InputError: `size` leaves no room for a word, or there are no words.
         """
         if size <= len(SPECIAL):
             raise InputError(f"expected a vocabulary of more than {len(SPECIAL)} categories, got {size}.")
         if not counts:
             raise InputError("expected texts with at least one word, got none. Check that the texts are not empty.")
-        written: dict[str, int] = {}
+        inside: dict[str, int] = {}  # counts inside sentences, where case carries information
         for (word, opens), count in counts.items():
             if not opens:
                 form = normalise(word)
-                written[form] = written.get(form, 0) + count
+                inside[form] = inside.get(form, 0) + count
         total: dict[str, int] = {}
         for (word, opens), count in counts.items():
-            # max() keeps the first of equals: the lower-case form.
-            form = max(possible_forms(word, opens), key=lambda f: written.get(f, 0))
+            # If two forms are equally frequent, max() returns the first, which is the lower-case form.
+            form = max(possible_forms(word, opens), key=lambda f: inside.get(f, 0))
             total[form] = total.get(form, 0) + count
         ranked = sorted(total, key=lambda form: (-total[form], form))
         return cls(SPECIAL + tuple(ranked[: size - len(SPECIAL)]))
@@ -75,21 +75,21 @@ class Vocabulary:
         return NAME if len(forms) == 1 and word[0].isupper() else UNKNOWN
 
     def encode(self, text: str, length: int) -> Int64[np.ndarray, "features"]:
-        """The ids of a text: what `head_and_tail` keeps of it, then padding."""
+        """The ids of the tokens that `head_and_tail` keeps, then padding."""
         tokens = tokenise(text)
         ids = np.full(length, PAD, dtype=np.int64)
-        for place, number in enumerate(head_and_tail(len(tokens), length)):
-            ids[place] = self.category(tokens[number].word, opens=tokens[number].opens)
+        for position, number in enumerate(head_and_tail(len(tokens), length)):
+            ids[position] = self.category(tokens[number].word, opens=tokens[number].opens)
         return ids
 
 
 def normalise(word: str) -> str:
-    """One spelling for the same token: straight apostrophes, one kind of line break."""
+    """One spelling per token: straight apostrophes, and one kind of line break."""
     return BREAK if word[0] == "<" and len(word) > 1 else word.replace("\u2019", "'")
 
 
 def possible_forms(word: str, opens: bool) -> tuple[str, ...]:
-    """The true-case forms a token may stand for; the case of a word inside a sentence is taken as it is."""
+    """The true-case forms a token may have; inside a sentence a word has the case it is written in."""
     word = normalise(word)
     if not word[0].isupper():
         return (word.lower(),) if word.isupper() else (word,)
@@ -101,8 +101,8 @@ def possible_forms(word: str, opens: bool) -> tuple[str, ...]:
 def head_and_tail(tokens: int, length: int) -> Sequence[int]:
     """The numbers of the tokens that a row of `length` features keeps.
 
-    A long review opens with what the film is and closes with the verdict: a quarter of the row holds the beginning,
-    the rest the end.
+    A long review starts with a description of the film and ends with the verdict. A quarter of the row therefore holds
+    the beginning of the text, the rest its end.
     """
     if tokens <= length:
         return range(tokens)

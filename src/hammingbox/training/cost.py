@@ -6,7 +6,7 @@ from time import perf_counter
 
 import torch
 
-from hammingbox.data.schema import Splits
+from hammingbox.data.dataset import Splits
 from hammingbox.defences.base import Batch, Defence
 from hammingbox.defences.standard import Standard
 from hammingbox.threat.threat_model import ThreatModel

@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from hammingbox.data.schema import Splits
+from hammingbox.data.dataset import Splits
 from hammingbox.defences import Defence, Standard
 from hammingbox.errors import FileError
 from hammingbox.evaluation.accuracy import accuracy

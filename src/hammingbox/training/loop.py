@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from hammingbox.attacks.swap import Swap
-from hammingbox.data.schema import Splits
+from hammingbox.data.dataset import Splits
 from hammingbox.defences.base import Batch, Defence, Step
 from hammingbox.defences.standard import Standard
 from hammingbox.errors import InputError, VictimError

@@ -1,4 +1,4 @@
-"""Downloads from a server on this machine that fails in every way a home on the web can."""
+"""Downloads from a local server that fails in every way a server on the web can fail."""
 
 import hashlib
 import threading
@@ -8,29 +8,45 @@ from pathlib import Path
 
 import pytest
 
-from hammingbox.data.fetch import CACHE_VARIABLE, DATA_VARIABLE, Remote, cache_folder, download, find, obtain
+from hammingbox.data.fetch import (
+    CACHE_VARIABLE,
+    DATA_VARIABLE,
+    RemoteFile,
+    cache_folder,
+    download,
+    find_file,
+    find_or_download,
+)
 from hammingbox.errors import FileError
 
 CONTENT = bytes(range(256)) * 1024  # more than one chunk
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 
-class FailingHome(BaseHTTPRequestHandler):
+class FailingServer(ThreadingHTTPServer):
+    """Holds requests for `/silent` until the test ends."""
+
+    stop = threading.Event()
+
+
+class FailingHandler(BaseHTTPRequestHandler):
+    server: FailingServer
+
     def do_GET(self) -> None:
         if self.path == "/missing":
             self.send_error(404, "Not Found")
             return
-        if self.path == "/slow":
-            self.server.stop.wait(5)  # type: ignore[attr-defined]
+        if self.path == "/silent":
+            self.server.stop.wait()
             return
         body = {"/whole": CONTENT, "/truncated": CONTENT[:-70_000], "/other": CONTENT[::-1], "/longer": CONTENT + b"x"}
         self.send_response(200)
         if self.path == "/chunked":
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
-            self.wfile.write(b"10\r\n" + CONTENT[:7])  # promises 16 bytes and breaks off
+            self.wfile.write(b"10\r\n" + CONTENT[:7])  # announces 16 bytes and sends 7
             return
-        if self.path != "/longer":  # an answer without a length, as some servers give
+        if self.path != "/longer":  # a response without a length, as some servers send it
             self.send_header("Content-Length", str(len(CONTENT)))
         self.end_headers()
         self.wfile.write(body[self.path])
@@ -41,12 +57,11 @@ class FailingHome(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def home() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), FailingHome)
-    server.stop = threading.Event()  # type: ignore[attr-defined]
+    server = FailingServer(("127.0.0.1", 0), FailingHandler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.stop.set()  # type: ignore[attr-defined]
+    server.stop.set()
     server.shutdown()
     server.server_close()
     thread.join()
@@ -59,8 +74,8 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
 
 
-def remote(*urls: str) -> Remote:
-    return Remote("toy/file.bin", urls, SHA256, len(CONTENT))
+def remote(*urls: str) -> RemoteFile:
+    return RemoteFile("toy/file.bin", urls, SHA256, len(CONTENT))
 
 
 def files_in_cache() -> list[str]:
@@ -73,31 +88,31 @@ def test_a_download_is_verified_cached_and_not_repeated(home: str) -> None:
     assert path.read_bytes() == CONTENT
     assert seen[-1] == len(CONTENT)
     assert len(seen) > 1, "streamed in chunks"
-    assert download(remote("http://127.0.0.1:9/whole")) == path, "the second time no server is asked"
+    assert download(remote("http://127.0.0.1:9/whole")) == path, "the second time no server is contacted"
     assert files_in_cache() == ["file.bin"]
 
 
 @pytest.mark.parametrize(
-    ("page", "says"),
+    ("page", "message"),
     [
         ("missing", r"got HTTP 404 \(Not Found\) from 127\.0\.0\.1"),
-        ("truncated", r"broke off after 192,144 bytes"),
-        ("chunked", r"a download that broke off from"),
+        ("truncated", r"a download that ended after 192,144 bytes"),
+        ("chunked", r"a download that was cut off from"),
         ("other", r"wrong checksum"),
         ("longer", r"a longer file"),
     ],
 )
-def test_what_a_server_can_do_wrong_leaves_no_trace(home: str, page: str, says: str) -> None:
-    with pytest.raises(FileError, match=says) as caught:
+def test_a_failed_download_leaves_no_trace(home: str, page: str, message: str) -> None:
+    with pytest.raises(FileError, match=message) as caught:
         download(remote(f"{home}/{page}"))
     assert "expected to download toy/file.bin (262,144 bytes)" in str(caught.value)
     assert "--data-dir or HAMMINGBOX_DATA" in str(caught.value)
     assert files_in_cache() == []
 
 
-def test_a_silent_server_ends_in_an_error_in_time(home: str) -> None:
+def test_a_server_that_never_answers_is_an_error(home: str) -> None:
     with pytest.raises(FileError, match=r"no connection .*timed out"):
-        download(remote(f"{home}/slow"), timeout=0.2)
+        download(remote(f"{home}/silent"), timeout=0.2)
 
 
 def test_no_network() -> None:
@@ -106,7 +121,7 @@ def test_no_network() -> None:
     assert files_in_cache() == []
 
 
-def test_the_next_home_is_asked_when_one_fails(home: str) -> None:
+def test_the_next_url_is_tried_if_one_fails(home: str) -> None:
     assert download(remote(f"{home}/missing", f"{home}/other", f"{home}/whole")).read_bytes() == CONTENT
 
 
@@ -131,14 +146,14 @@ def test_a_folder_comes_before_the_web(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(
         FileError, match=r"expected a file of toy \(a.csv or b.csv\), got none in .*data\. Put the file"
     ):
-        obtain("toy", ["a.csv", "b.csv"], unreachable, data_dir=folder)
+        find_or_download("toy", ["a.csv", "b.csv"], unreachable, data_dir=folder)
     (folder / "b.csv").write_text("outer")
-    assert obtain("toy", ["a.csv", "b.csv"], unreachable, data_dir=folder).read_text() == "outer"
+    assert find_or_download("toy", ["a.csv", "b.csv"], unreachable, data_dir=folder).read_text() == "outer"
     (folder / "toy" / "b.csv").write_text("inner")
     monkeypatch.setenv(DATA_VARIABLE, str(folder))
-    assert obtain("toy", ["a.csv", "b.csv"], unreachable).read_text() == "inner"
+    assert find_or_download("toy", ["a.csv", "b.csv"], unreachable).read_text() == "inner"
     (folder / "toy" / "a.csv").write_text("preferred")
-    assert obtain("toy", ["a.csv", "b.csv"], unreachable).read_text() == "preferred"
-    assert find("toy", ["c.csv"]) is None
+    assert find_or_download("toy", ["a.csv", "b.csv"], unreachable).read_text() == "preferred"
+    assert find_file("toy", ["c.csv"]) is None
     with pytest.raises(FileError, match="no connection"):
-        obtain("toy", ["c.csv"], unreachable)
+        find_or_download("toy", ["c.csv"], unreachable)

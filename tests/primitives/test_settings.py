@@ -1,7 +1,8 @@
-"""Settings that make no sense are refused where an attack or a defence is made, with what was expected."""
+"""Invalid settings are refused when an attack or a defence is created, and the message says what was expected."""
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Optional
 
 import pytest
 
@@ -12,7 +13,7 @@ from hammingbox.settings import check_settings
 
 @dataclass(kw_only=True)
 class Toy:
-    """Every kind of setting there is; no run-time check of types comes before its own."""
+    """One setting of each kind. Type checks of the test run do not apply to it."""
 
     may_be_zero: ClassVar[tuple[str, ...]] = ("penalty",)
 
@@ -29,7 +30,7 @@ class Toy:
 
 @dataclass(kw_only=True)
 class ToyChild(Toy):
-    """Adds a setting of its own that may be 0."""
+    """Adds a setting that may be 0."""
 
     may_be_zero: ClassVar[tuple[str, ...]] = ("warm",)
 
@@ -55,12 +56,12 @@ class ToyChild(Toy):
         ({"leave": 1}, "expected leave as bool, got 1"),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused(settings: dict[str, object], message: str) -> None:
+def test_an_invalid_setting_is_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         ToyChild(**settings)
 
 
-def test_the_least_values_are_taken() -> None:
+def test_the_smallest_values_are_accepted() -> None:
     ToyChild(penalty=0, warm=0, start=1, steps=1)
     ATTACKS["pcaa"](penalty=0.0, zetas=(0.5,), start=None)
     ATTACKS["evolution"](generations=0, keep=0.0, follow=0.0)
@@ -72,3 +73,28 @@ def test_the_least_values_are_taken() -> None:
 def test_attacks_check_their_settings(name: str, settings: dict[str, object]) -> None:
     with pytest.raises(InputError, match="above 0, got 0"):
         ATTACKS[name](**settings)
+
+
+@dataclass(kw_only=True)
+class Unusual:
+    """Types that no attack of the package uses, but an attack of a user may."""
+
+    old_style: Optional[float] = None  # noqa: UP045
+    names: list[str] = field(default_factory=list)
+    rule: Callable[[int], int] = abs
+    anything: Any = None
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+def test_types_of_any_form_are_checked() -> None:
+    Unusual(old_style=1, names=["a"], anything="b")
+    for settings, message in (
+        ({"old_style": "x"}, "expected old_style as .*float.*, got 'x'"),
+        ({"old_style": True}, "expected old_style as .*float.*, got True"),
+        ({"names": "a"}, r"expected names as list\[str\], got 'a'"),
+        ({"rule": 3}, "expected rule as .*Callable.*, got 3"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Unusual(**settings)

@@ -1,4 +1,4 @@
-"""Built arrays come back from the cache, for equal content only, and never from a damaged file."""
+"""Arrays come from the cache if the sources have the same content, and never from a damaged file."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def test_the_cache_is_keyed_by_content_and_never_trusted_blindly(
     source.write_text("two")
     load()
     load("length 3")
-    assert built == ["one", "two", "two"], "another content or setting is another key"
+    assert built == ["one", "two", "two"], "other content or settings have another key"
     for file in cache_folder().rglob("*.npz"):
         file.write_bytes(file.read_bytes()[:40])
     load()

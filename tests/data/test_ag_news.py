@@ -1,4 +1,4 @@
-"""AG's News: Zhang's alphabet, the layouts of the files, and the character CNN."""
+"""AG's News: Zhang's alphabet and the layouts of the files."""
 
 import gzip
 from pathlib import Path
@@ -9,9 +9,8 @@ import torch
 from hammingbox.data import ag_news
 from hammingbox.data.fetch import CACHE_VARIABLE, DATA_VARIABLE
 from hammingbox.data.registry import source_named
-from hammingbox.errors import FileError, InputError
+from hammingbox.errors import FileError
 from hammingbox.threat.masked_space import MaskedSpace
-from hammingbox.victims.zoo.registry import build
 from toys.real_data import DATA, needs
 
 TEXTS = [f'"{i % 4 + 1}","Title {i}","Description, number ""{i}"" of {"many" * (i % 3)}"' for i in range(60)]
@@ -45,33 +44,33 @@ def test_usual_layouts(layout: str, header: str, tmp_path: Path) -> None:
     assert splits.test.labels.tolist() == [i % 4 for i in range(50, 60)]
 
 
-def test_training_texts_that_look_like_a_test_text_are_left_out(tmp_path: Path) -> None:
+def test_training_texts_that_equal_a_test_text_are_dropped(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("\n".join([*TEXTS[:50], *TEXTS[50:53], "1,Title 59,Description at length"]))
     (tmp_path / "test.csv").write_text("\n".join(TEXTS[50:]))
-    assert sum(len(part) for part in _training(tmp_path, 128)) == 51
-    assert sum(len(part) for part in _training(tmp_path, 20)) == 50, "cut at 20 letters, the last is one as well"
+    assert training_rows(tmp_path, 128) == 51
+    assert training_rows(tmp_path, 20) == 50, "cut at 20 characters, the last one equals a test text too"
 
 
-def _training(folder: Path, length: int) -> tuple[object, ...]:
+def training_rows(folder: Path, length: int) -> int:
     splits = ag_news.load(data_dir=folder, length=length)
-    return splits.train, splits.validation
+    return len(splits.train) + len(splits.validation)
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "message"),
     [
         (b"", "got an empty file"),
         (b"class,title,description\n", "expected texts in .* got none"),
-        (b"1,title,text\n7,title,text\n", "expected a class 1..4, a title and a description in line 2 .* beginning"),
+        (b"1,title,text\n7,title,text\n", "expected a class 1..4, a title and a description in line 2 .* starting"),
         (b"1,title,text\n2,title\n", "line 2 of .*, got 2 fields"),
-        (gzip.compress(b"1,title,text\n" * 999, mtime=0)[:-30], "expected whole gzip data"),
+        (gzip.compress(b"1,title,text\n" * 999, mtime=0)[:-30], "expected complete gzip data"),
         (b"1,title,caf\xe9\n", "expected utf-8 text"),
     ],
 )
-def test_bad_files(content: bytes, says: str, tmp_path: Path) -> None:
+def test_bad_files(content: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_bytes(content)
     (tmp_path / "test.csv").write_text("\n".join(TEXTS))
-    with pytest.raises(FileError, match=says):
+    with pytest.raises(FileError, match=message):
         ag_news.load(data_dir=tmp_path)
 
 
@@ -80,7 +79,7 @@ def test_a_missing_file_says_what_to_put_where(tmp_path: Path, monkeypatch: pyte
         ag_news.load(data_dir=tmp_path)
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
-    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # nobody listens there: no network
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # nothing listens there: no network
     with pytest.raises(FileError, match=r"expected to download ag_news/train.csv .* no connection"):
         ag_news.load()
 
@@ -93,27 +92,9 @@ def test_blanks_are_kept() -> None:
     assert counts[0, :4].tolist() == [70, 1, 70, 1]
 
 
-@pytest.mark.parametrize(
-    ("model", "length", "parameters"), [("char_cnn", 256, None), ("char_cnn_paper", 1014, 11_339_780)]
-)
-def test_the_character_cnn(model: str, length: int, parameters: int | None) -> None:
-    victim = build(model, ag_news.schema(length)).eval()
-    x = torch.randint(70, (2, length), generator=torch.Generator().manual_seed(0))
-    x[:, -1] = 0
-    assert victim(x).shape == (2, 4)
-    assert bool((victim.embed(x)[:, -1] == 0).all()), "a blank is a vector of zeros"
-    trained = sum(p.numel() for p in victim.parameters() if p.requires_grad)
-    assert parameters is None or trained == parameters
-
-
-def test_short_rows_are_refused() -> None:
-    with pytest.raises(InputError, match=r"expected longer rows .* got 100 features of 1 alphabets"):
-        build("char_cnn_paper", ag_news.schema(100))
-
-
 @needs("ag_news/test.csv.gz")
 @needs("ag_news/train_part.csv.gz")
 def test_the_real_files() -> None:
     splits = ag_news.load(data_dir=DATA)
     assert torch.bincount(splits.test.labels).tolist() == [1900] * 4
-    assert len(splits.train) + len(splits.validation) == 38_126, "four of 38,130 look like a test text"
+    assert len(splits.train) + len(splits.validation) == 38_126, "four of 38,130 equal a test text"

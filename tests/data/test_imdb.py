@@ -1,9 +1,10 @@
-"""IMDB from any of its layouts, a cache keyed by content, and files that are not what they should be."""
+"""IMDB: all layouts give the same rows, the cache is keyed by content, and damaged files are named."""
 
 import gzip
 import io
 import json
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,13 @@ import pytest
 import torch
 
 from hammingbox.data import imdb
-from hammingbox.data.schema import Splits
-from hammingbox.data.texts import Labelled, text_splits
-from hammingbox.errors import FileError, InputError
-from texts import data_folder, small_reviews, write_reviews
+from hammingbox.data.dataset import Splits
+from hammingbox.data.texts import Labelled
+from hammingbox.errors import FileError
+from toys.texts import data_folder, small_reviews, write_reviews
 
 REVIEWS = small_reviews(80)
-TRAIN, TEST = REVIEWS[:48], [*REVIEWS[48:], REVIEWS[0]]  # REVIEWS[0] stands in both
+TRAIN, TEST = REVIEWS[:48], [*REVIEWS[48:], REVIEWS[0]]  # REVIEWS[0] is in both
 
 
 @pytest.fixture(autouse=True)
@@ -108,7 +109,7 @@ def test_the_second_load_comes_from_the_cache(tmp_path: Path, cache: Path, monke
         patch.setattr(imdb, "read", lambda _: pytest.fail("read the reviews again"))
         assert same(first, imdb.load(data_dir=folder, length=16, size=100))
     kept.write_bytes(kept.read_bytes()[:2000])
-    assert same(first, imdb.load(data_dir=folder, length=16, size=100)), "a damaged cache is built anew"
+    assert same(first, imdb.load(data_dir=folder, length=16, size=100)), "a damaged cache is built again"
     assert len(kept.read_bytes()) > 2000
     other = imdb.load(data_dir=write_jsonl(tmp_path / "b", TRAIN[2:]), length=16, size=100)
     assert not same(first, other), "other content, other rows"
@@ -128,7 +129,7 @@ def test_the_second_load_comes_from_the_cache(tmp_path: Path, cache: Path, monke
         (lambda _: gzip.compress(b""), "positive and negative test reviews"),
     ],
 )
-def test_damaged_files_are_named(damage, message: str, tmp_path: Path, cache: Path) -> None:
+def test_damaged_files_are_named(damage: Callable[[bytes], bytes], message: str, tmp_path: Path, cache: Path) -> None:
     path = write_jsonl(tmp_path) / "imdb" / "test.jsonl.gz"
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(FileError, match=message):
@@ -143,15 +144,6 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "imdb" / "test.jsonl.gz").unlink()
     with pytest.raises(FileError, match=r"readable file at .*test\.jsonl\.gz"):
         imdb.load(data_dir=tmp_path)
-
-
-def test_texts_that_cannot_be_divided_are_refused() -> None:
-    with pytest.raises(InputError, match="at least 2 distinct training texts"):
-        text_splits([REVIEWS[0], REVIEWS[1]], [REVIEWS[0]], imdb.CLASSES)
-    with pytest.raises(InputError, match="texts to train and to test on"):
-        text_splits([], TEST, imdb.CLASSES)
-    with pytest.raises(InputError, match="at least 1 token"):
-        text_splits(TRAIN, TEST, imdb.CLASSES, length=0)
 
 
 def test_the_real_set() -> None:

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-TOOL = Path(__file__).parents[1] / "tools" / "build_synonyms.py"
+TOOL = Path(__file__).parents[2] / "tools" / "build_synonyms.py"
 
 DATA = {
     "noun": [

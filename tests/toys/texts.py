@@ -1,8 +1,7 @@
-"""Small texts that tests share, and real ones where the data folder is at hand."""
+"""Small texts that tests share, and real reviews if the data folder has them."""
 
 import gzip
 import json
-import os
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -10,11 +9,9 @@ from pathlib import Path
 import pytest
 
 from hammingbox.data import imdb
-from hammingbox.data.schema import Splits
+from hammingbox.data.dataset import Splits
 from hammingbox.data.texts import Labelled, text_splits
-
-_FOLDER = os.environ.get("HAMMINGBOX_DATA")
-"""Read once: tests of the loaders unset the variable."""
+from toys.real_data import DATA
 
 GOOD = ("great", "wonderful", "superb", "funny", "excellent", "brilliant")
 BAD = ("awful", "terrible", "boring", "dreadful", "bad", "horrible")
@@ -27,7 +24,7 @@ FRAMES = (
 
 
 def small_reviews(rows: int = 240) -> list[Labelled]:
-    """Reviews made of frames; their class is that of their adjectives."""
+    """Generated reviews; the adjectives of a review determine its class."""
     reviews = []
     for i in range(rows):
         words = (BAD, GOOD)[i % 2]
@@ -43,7 +40,7 @@ def small_splits() -> Splits:
 
 
 def write_reviews(folder: Path, train: list[Labelled], test: list[Labelled]) -> Path:
-    """A data folder with reviews as IMDB's loader finds them."""
+    """Writes reviews into a data folder, where the IMDB loader finds them."""
     (folder / "imdb").mkdir(parents=True)
     for part, rows in (("train", train), ("test", test)):
         lines = "".join(json.dumps({"label": row.label, "text": row.text}) + "\n" for row in rows)
@@ -52,14 +49,14 @@ def write_reviews(folder: Path, train: list[Labelled], test: list[Labelled]) -> 
 
 
 def data_folder(name: str) -> Path:
-    """The folder of a public data set, or a skip that says what to do."""
-    if not _FOLDER or not (Path(_FOLDER) / name).is_dir():
+    """The data folder, if it has the folder of a public data set; otherwise the test is skipped."""
+    if not (DATA / name).is_dir():
         pytest.skip(f"needs real data: put {name}/ into a folder and set HAMMINGBOX_DATA to it")
-    return Path(_FOLDER)
+    return DATA
 
 
 def imdb_reviews(rows: int) -> list[Labelled]:
-    """Test reviews of IMDB spread over the file, or a skip."""
+    """IMDB test reviews from the whole file at equal distances; without the file the test is skipped."""
     path = data_folder("imdb") / "imdb" / "test.jsonl.gz"
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         chosen = [json.loads(line) for line in islice(lines, 0, None, 25_000 // rows)]

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hammingbox.text.tokens import join_words, match_case, replace_words, split_words, tokenise
-from texts import imdb_reviews
+from hammingbox.text.tokens import join_words, match_case, replace_words, split_sentences, split_words, tokenise
+from toys.texts import imdb_reviews
 
 
 @given(st.text())
@@ -15,7 +15,7 @@ def test_any_text_comes_back(text: str) -> None:
     rebuilt, done = "", 0
     for token in tokens:
         assert text[token.start : token.end] == token.word
-        assert not text[done : token.start].strip(), "only white space lies between tokens"
+        assert not text[done : token.start].strip(), "only white space is between tokens"
         rebuilt, done = rebuilt + text[done : token.start] + token.word, token.end
     assert rebuilt + text[done:] == text
 
@@ -56,6 +56,12 @@ def test_replacements_keep_capitals_and_everything_else() -> None:
     assert match_case("superb", "I") == "Superb"
 
 
-def test_words_alone_make_a_readable_text() -> None:
+def test_joined_words_make_a_readable_text() -> None:
     text = "He said \"great film\" (really), isn't it? It's $5."
     assert join_words(split_words(text)) == text
+
+
+def test_sentences_end_after_marks_and_line_breaks() -> None:
+    words = 'One . Two ! Three <br /> four , : " five'.replace("<br />", "<br/>").split()
+    parts = [(start, " ".join(sentence)) for start, sentence in split_sentences(words)]
+    assert parts == [(0, "One ."), (2, "Two !"), (4, "Three <br/>"), (6, 'four , : " five')]

@@ -1,5 +1,6 @@
-"""A data set is a name of the table, or the path of a file."""
+"""A data set is a known name or the path of a file."""
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ def test_entries_name_models_and_settings_that_exist(name: str) -> None:
     TrainConfig(**source.training)  # type: ignore[arg-type]
 
 
-def test_an_own_file_is_a_source(tmp_path: Path) -> None:
+def test_a_file_is_a_source(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text("a,b,y\n" + "".join(f"{i},{i % 3},{i % 2}\n" for i in range(40)))
     toml = tmp_path / "schema.toml"
@@ -32,10 +33,23 @@ def test_an_own_file_is_a_source(tmp_path: Path) -> None:
     assert source_named(str(path), label="y").load().schema.cardinalities == (10, 3), "forty numbers in ten bins"
 
 
-def test_what_is_neither_says_so(tmp_path: Path) -> None:
+def test_what_is_neither_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"path of a file .* got 'slice'. Did you mean 'splice'"):
         source_named("slice")
     with pytest.raises(FileError, match=r"expected a readable file at .*none.csv"):
         source_named(str(tmp_path / "none.csv"), label="y")
-    with pytest.raises(InputError, match="with an own file only"):
+    with pytest.raises(InputError, match="only with a file of your own"):
         source_named("splice", label="y")
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_a_source_can_be_sent_to_another_process(name: str) -> None:
+    assert repr(pickle.loads(pickle.dumps(DATASETS[name]))) == repr(DATASETS[name]), "a partial compares by identity"
+
+
+def test_a_source_that_was_sent_loads_the_same_rows(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("a,b,y\n" + "".join(f"{i},{i % 3},{i % 2}\n" for i in range(40)))
+    for source in (DATASETS["splice"], source_named(str(path), label="y")):
+        again = pickle.loads(pickle.dumps(source))
+        assert again.load(data_dir=None).test.digest == source.load().test.digest

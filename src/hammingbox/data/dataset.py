@@ -1,0 +1,134 @@
+"""Rows of category ids with labels, and their split into training, validation and test sets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hammingbox.data.schema import Schema
+from hammingbox.errors import InputError
+from hammingbox.files import sha256
+from hammingbox.types import Ids, Labels
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Rows of category ids with labels. They are checked here, once; `take` and `join` do not check them again.
+
+    Attributes:
+        schema: what the ids mean.
+        ids: (rows, features), any integer type; `batch` converts to int64.
+        labels: (rows,) class ids.
+        name: shown in results.
+        numbers: (rows,) the number of each row in its source. `take` keeps it, so a result names the same row
+            whichever part of the data it was computed on.
+
+    Raises:
+        InputError: ids or labels do not fit the schema, or their numbers differ.
+    """
+
+    schema: Schema
+    ids: Tensor
+    labels: Tensor
+    name: str = "data"
+    numbers: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.int64, device="cpu"))
+
+    def __post_init__(self) -> None:
+        self.schema.check_ids(self.ids, what=self.name)
+        self.schema.check_labels(self.labels, len(self.ids))
+        if len(self.numbers) == 0:
+            object.__setattr__(self, "numbers", torch.arange(len(self.ids), device=self.ids.device))
+        if len(self.numbers) != len(self.ids):
+            raise InputError(f"expected {len(self.ids)} row numbers, got {len(self.numbers)}.")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent to another process: only the rows of this data set, not the storage they are a view of."""
+        return {
+            name: value.clone() if isinstance(value, Tensor) and _is_partial_view(value) else value
+            for name, value in vars(self).items()
+        }
+
+    def take(self, rows: Tensor | slice) -> "Dataset":
+        """Some rows, in the given order.
+
+        Args:
+            rows: indices, a mask or a slice.
+        """
+        rows = self._index(rows)
+        return self._of_checked(self.ids[rows], self.labels[rows], self.numbers[rows])
+
+    @staticmethod
+    def join(parts: "Sequence[Dataset]") -> "Dataset":
+        """The rows of several parts of one data set, one part after another.
+
+        Raises:
+            InputError: no parts, or parts with different schemas.
+        """
+        if not parts:
+            raise InputError("expected at least one part to join, got none.")
+        if any(part.schema != parts[0].schema for part in parts):
+            raise InputError(
+                "expected parts that share one schema, got different schemas. Encode them with one schema."
+            )
+        ids, labels, numbers = (torch.cat([getattr(p, name) for p in parts]) for name in ("ids", "labels", "numbers"))
+        return parts[0]._of_checked(ids, labels, numbers)
+
+    def batch(self, rows: Tensor | slice, device: torch.device | str | None = None) -> tuple[Ids, Labels]:
+        """Ids and labels of some rows as int64.
+
+        Args:
+            rows: indices, a mask or a slice.
+            device: where to put them; None leaves them on the device of the data set, which is the CPU for every
+                loader of this package.
+        """
+        rows = self._index(rows)
+        device = self.ids.device if device is None else device
+        return self.ids[rows].to(device, torch.int64), self.labels[rows].to(device, torch.int64)
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of schema, rows and labels."""
+        ids = np.ascontiguousarray(self.ids.cpu().numpy(), dtype="<i8")
+        labels = np.ascontiguousarray(self.labels.cpu().numpy(), dtype="<i8")
+        return sha256(self.schema.digest.encode(), ids.tobytes(), labels.tobytes())
+
+    def _index(self, rows: Tensor | slice) -> Tensor | slice:
+        """Rows on the device of the data set: they are often chosen by a victim that is on another device."""
+        if isinstance(rows, slice):
+            return rows
+        if rows.dim() != 1:
+            raise InputError(f"expected rows as a list of indices or a mask, got shape {tuple(rows.shape)}.")
+        return rows.to(self.ids.device)
+
+    def _of_checked(self, ids: Tensor, labels: Tensor, numbers: Tensor) -> "Dataset":
+        """A data set of rows that were checked when the first data set that held them was made."""
+        part = object.__new__(type(self))
+        own = {f.name: getattr(self, f.name) for f in fields(self)}
+        vars(part).update(own | {"ids": ids, "labels": labels, "numbers": numbers})
+        return part
+
+
+@dataclass(frozen=True)
+class Splits:
+    """A data set split into three parts; no row is in two of them."""
+
+    train: Dataset
+    validation: Dataset
+    test: Dataset
+
+    @property
+    def schema(self) -> Schema:
+        """The schema that all parts share."""
+        return self.train.schema
+
+
+def _is_partial_view(tensor: Tensor) -> bool:
+    """Whether a tensor shows only a part of its storage; pickling it would send the whole storage."""
+    return tensor.untyped_storage().nbytes() > tensor.nbytes
