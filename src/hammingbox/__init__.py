@@ -27,9 +27,12 @@ from hammingbox.attacks import (
     TwoStage,
 )
 from hammingbox.data.dataset import Dataset, Splits
+from hammingbox.data.inspection import inspect_table
 from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema import Feature, Schema
+from hammingbox.data.schema_file import write_schema
 from hammingbox.data.table import load_table
+from hammingbox.data.texts import Labelled, text_splits
 from hammingbox.defences import (
     ASCC,
     DEFENCES,
@@ -65,6 +68,7 @@ from hammingbox.running.record import evaluate_into
 from hammingbox.running.run_spec import RunSpec
 from hammingbox.running.store import MemoryStore, Store, open_store
 from hammingbox.seeding import RowRandom
+from hammingbox.text.render import changed_text
 from hammingbox.threat.candidates import Candidates, hamming
 from hammingbox.threat.goal import AnyOther, Direction, Goal, RowGoals, Target
 from hammingbox.threat.layout import Layout
@@ -118,6 +122,7 @@ __all__ = [
     "HotFlipTraining",
     "InputError",
     "L2Ball",
+    "Labelled",
     "Layout",
     "Local",
     "MaskedSpace",
@@ -155,17 +160,21 @@ __all__ = [
     "VictimError",
     "accuracy",
     "build",
+    "changed_text",
     "correctly_classified",
     "diagnose_victim",
     "evaluate",
     "evaluate_into",
     "fit",
     "hamming",
+    "inspect_table",
     "load_checkpoint",
     "load_table",
     "open_store",
     "read_results",
+    "text_splits",
     "verify",
     "wrap",
     "write_results",
+    "write_schema",
 ]

@@ -11,9 +11,9 @@ from rich.table import Table
 
 from hammingbox.cli.console import out, plain, print_json, say
 from hammingbox.cli.options import DataDir, DataName, Json, Label, SchemaFile, Task
+from hammingbox.data.inspection import inspect_table
 from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema_file import write_schema
-from hammingbox.data.table import inspect_table
 from hammingbox.errors import FileError
 
 app = typer.Typer(help="Data sets: list them, look at one, inspect your own file.", no_args_is_help=True)

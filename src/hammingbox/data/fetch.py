@@ -170,6 +170,3 @@ def _chunks(url: str, timeout: float) -> Iterator[bytes]:
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         raise _DownloadError(f"no connection ({getattr(reason, 'strerror', None) or reason})") from error
-
-
-find, missing = find_file, missing_file  # moved: old names, remove with the last old import

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hammingbox.data.columns import Columns
 from hammingbox.data.dataset import Dataset, Splits
@@ -62,11 +61,3 @@ def _schema_for(table: Columns, label: str | None, schema: TableSchema | Path | 
             f"expected the label of the schema, {rules.label!r}, got {label!r}. Edit the schema or leave the label out."
         )
     return rules.complete(table)
-
-
-def __getattr__(name: str) -> Any:  # moved: `inspect_table` is in inspection.py; remove with the last old import
-    if name == "inspect_table":
-        from hammingbox.data import inspection
-
-        return inspection.inspect_table
-    raise AttributeError(name)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from hammingbox.data.fetch import find, missing
+from hammingbox.data.fetch import find_file, missing_file
 from hammingbox.data.schema import Schema
 from hammingbox.data.texts import vocabulary_of
 from hammingbox.errors import InputError
@@ -155,7 +155,7 @@ def neighbours_file(*, data_dir: Path | None = None) -> Path:
 
 def _locate(name: str, *, data_dir: Path | None = None) -> Path:
     names = tuple(dict.fromkeys((name, *(NEIGHBOURS if name in NEIGHBOURS else ()))))
-    path = find("counterfitted", names, data_dir=data_dir)
+    path = find_file("counterfitted", names, data_dir=data_dir)
     if path is None:
-        raise missing("counterfitted", names, data_dir=data_dir)
+        raise missing_file("counterfitted", names, data_dir=data_dir)
     return path

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from hammingbox.data import ips
-from hammingbox.data.fetch import find, missing
+from hammingbox.data.fetch import find_file, missing_file
 from hammingbox.errors import FileError
 from hammingbox.victims.checkpoint import Checkpoint, foreign_tensors
 from hammingbox.victims.zoo.registry import build
@@ -30,9 +30,9 @@ def ips_lstm(*, data_dir: Path | None = None) -> Checkpoint:
     Raises:
         FileError: the file is missing or holds other weights.
     """
-    path = find("ips", _IPS_FILES, data_dir=data_dir)
+    path = find_file("ips", _IPS_FILES, data_dir=data_dir)
     if path is None:
-        raise missing("ips", _IPS_FILES, data_dir=data_dir)
+        raise missing_file("ips", _IPS_FILES, data_dir=data_dir)
     tensors = foreign_tensors(path)
     settings: dict[str, Any] = {"positions": "none", "dim": 70, "hidden": 70, "bidirectional": False, "dropout": 0.5}
     victim = build("lstm", ips.SCHEMA, **settings)
