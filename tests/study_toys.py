@@ -1,0 +1,48 @@
+"""A workspace in a temporary folder, and a victim that is trained in a second, for tests of studies."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hammingbox.reproduction.recipes import SPLICE_QUICK
+from hammingbox.running.store import Store
+from hammingbox.studies.workspace import Workspace
+from hammingbox.training.job import train_victim
+
+QUICK = replace(SPLICE_QUICK, training={"epochs": 1, "learning_rate": 1e-2})
+
+
+@dataclass
+class CountingTrainer:
+    """Trains as `train_victim` does, and notes the name of each victim's folder."""
+
+    trained: list[str] = field(default_factory=list)
+
+    def __call__(self, splits: Any, start: Any, config: Any, folder: Path, **settings: Any) -> object:
+        self.trained.append(folder.name)
+        return train_victim(splits, start, config, folder, **settings)
+
+
+@pytest.fixture(autouse=True)
+def no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the data sets of the package are there."""
+    monkeypatch.delenv("HAMMINGBOX_DATA", raising=False)
+
+
+@pytest.fixture
+def trainer() -> CountingTrainer:
+    return CountingTrainer()
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, trainer: CountingTrainer) -> Iterator[Workspace]:
+    with Store.open(tmp_path, create=True) as store:
+        yield Workspace(tmp_path, store, train=trainer)
+
+
+def reopened(workspace: Workspace) -> Workspace:
+    """The same folder as a later process finds it."""
+    return Workspace(workspace.folder, workspace.store, data_dir=workspace.data_dir, train=CountingTrainer())
