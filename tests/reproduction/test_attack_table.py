@@ -10,7 +10,7 @@ from hammingbox.studies.study import Size
 from hammingbox.studies.workspace import Workspace
 from study_toys import QUICK, reopened
 
-SIZE = Size(victims=(QUICK, IPS), rows=6, budgets=(1, 4), seeds=2, attacks=("ga", "pcaa", "exhaustive"))
+SIZE = Size(victims=(QUICK, IPS), rows=4, budgets=(1, 4), seeds=2, attacks=("ga", "pcaa", "exhaustive"))
 
 
 def test_attack_table_compares_and_resumes(workspace: Workspace) -> None:

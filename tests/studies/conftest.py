@@ -1,5 +1,5 @@
 """Fixtures of all tests of studies."""
 
-from study_toys import no_data_folder, trainer, workspace
+from study_toys import finished_victims, no_data_folder, trainer, workspace
 
-__all__ = ["no_data_folder", "trainer", "workspace"]
+__all__ = ["finished_victims", "no_data_folder", "trainer", "workspace"]

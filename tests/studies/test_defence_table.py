@@ -16,7 +16,7 @@ def test_errors_of_single_attacks_and_of_all_together(workspace: Workspace, trai
     quick = {"epochs": 1, "robust_rows": 4}
     size = Size(
         victims=(start, defended("HotFlip", start, "hotflip", budget=1, **quick)),
-        rows=8, budgets=(2,), attacks=("ga", "gga", "swap"),
+        rows=6, budgets=(2,), attacks=("ga", "gga", "swap"),
     )  # fmt: skip
     (table,) = TABLE.run(workspace, size).tables
     assert [name.split("-")[2] for name in trainer.trained] == ["standard", "hotflip"]

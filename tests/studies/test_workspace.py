@@ -54,7 +54,7 @@ def test_spaces_are_built_once_per_data_set(
     monkeypatch.setattr(workspace_module, "neighbours_file", lookup)
     workspace.data_dir = reviews
     neighbours = with_hotflip(replace(WORDS, neighbours=True))
-    size = Size(victims=(*with_hotflip(WORDS), *neighbours), rows=4, budgets=(1, 2), seeds=2, attacks=("gga", "swap"))
+    size = Size(victims=(WORDS, *neighbours), rows=2, budgets=(1, 2), attacks=("ga", "gga"))
     plan_grid(workspace, size)
     run_grid(workspace, size)
     assert calls == {"space": 2, "neighbours": 1}, "one S(x) per synonym table, for all victims, budgets and seeds"
