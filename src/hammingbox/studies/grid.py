@@ -138,6 +138,10 @@ def _plan_attack(workspace: Workspace, cells: list[GridCell], data: Dataset, vic
     whole = len(seeds) * len(data) * (len(cells) - len(refused))
     notes = [f"{whole - left:,} rows are recorded or counted above"] if left < whole else []
     notes += [f"refuses budget {', '.join(refused)}"] if refused else []
-    what = f"{recipe.name}: {cells[0].attack} at {len(cells)} budgets, {len(seeds)} seeds"
+    what = f"{recipe.name}: {cells[0].attack} at {_plural(len(cells), 'budget')}, {_plural(len(seeds), 'seed')}"
     # A backward pass takes about as long as two forward passes.
     return Work(what, left, forward + backward, (forward + 2 * backward) * seconds, "; ".join(notes))
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
