@@ -1,4 +1,4 @@
-"""Figures of the strong attacks: success, passes and CPU seconds on Splice, on trees, and on the authors' IPS LSTM.
+"""Measures the strong attacks: success, passes and CPU seconds on Splice, on trees, and on the authors' IPS LSTM.
 
 Run with `make bench`, or `python benchmarks/attacks.py`, or name parts: white_box, black_box, ips, paper. The part
 on IPS needs HAMMINGBOX_DATA to name a folder with ips/ips_test.csv and ips/victim.safetensors. Times are CPU seconds of
@@ -27,26 +27,26 @@ BUDGETS = (1, 2, 3, 4, 5)
 QUERIES = 1000
 BLACK_BOX = ("genetic", "evolution", "local", "sparse_rs", "pcaa_blackbox")
 PAPER_PCAA_PASSES = 2 * PCAA.paper().steps * PCAA.paper().samples
-"""The least it can cost a row: forward and backward passes of the first of its four zetas."""
+"""Its smallest cost per row: forward and backward passes of the first of its four zetas."""
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One attack at one budget, the mean over seeds but for the lowest success.
+class Measurement:
+    """One attack at one budget: means over seeds, and the lowest success of a seed.
 
-    `falls` has a list for each seed: the CPU seconds after which one, two, three ... rows had fallen.
+    `breaks` has a list for each seed: the CPU seconds until one, two, three ... rows were broken.
     """
 
     success: float
     lowest: float
     passes: float
     seconds: float
-    falls: list[list[float]]
+    breaks: list[list[float]]
 
     def seconds_until(self, success: float, rows: int) -> float:
-        """Mean seconds until so many per cent of the rows had fallen; infinite where a seed did not get there."""
+        """Mean seconds until this percentage of the rows was broken; infinite if a seed never reached it."""
         needed = int(np.ceil(success * rows / 100 - 1e-9))
-        return float(np.mean([falls[needed - 1] if len(falls) >= needed else np.inf for falls in self.falls]))
+        return float(np.mean([breaks[needed - 1] if len(breaks) >= needed else np.inf for breaks in self.breaks]))
 
     def __str__(self) -> str:
         return f"{self.success:6.2f} {self.passes:7.0f}p {self.seconds:6.2f}s"
@@ -54,7 +54,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Target:
-    """A victim with rows it gets right and what an attacker may write."""
+    """A victim, rows that it classifies correctly, and S(x)."""
 
     title: str
     victim: Victim
@@ -62,34 +62,34 @@ class Target:
     space: Space
     seeds: tuple[int, ...] = (0, 1, 2)
 
-    def cell(self, attack: Attack, budget: int) -> Cell:
-        """Attacks all rows once a seed."""
-        found, falls = [], []
+    def measure(self, attack: Attack, budget: int) -> Measurement:
+        """Attacks all rows once per seed."""
+        found, breaks = [], []
         for seed in self.seeds:
-            with watched() as fallen:
+            with watched() as broken:
                 begin = process_time()
                 result = evaluate(self.victim, self.rows, ThreatModel(self.space, budget), attack, seed=seed)
                 seconds = process_time() - begin
-            falls.append([moment - begin for moment in fallen])
+            breaks.append([moment - begin for moment in broken])
             passes = int(result.rows.forward.sum() + result.rows.backward.sum()) / len(self.rows)
             found.append((100 * result.success_rate.value, passes, seconds))
         success, passes, seconds = (float(np.mean(column)) for column in zip(*found, strict=True))
-        return Cell(success, min(row[0] for row in found), passes, seconds, falls)
+        return Measurement(success, min(row[0] for row in found), passes, seconds, breaks)
 
-    def table(self, attacks: dict[str, Attack], budgets: tuple[int, ...]) -> dict[tuple[str, int], Cell]:
-        """Prints and returns a cell for every attack and budget."""
-        say(f"\n{self.title}: {len(self.rows)} rows; success in %, passes a row, CPU seconds; seeds {self.seeds}")
+    def table(self, attacks: dict[str, Attack], budgets: tuple[int, ...]) -> dict[tuple[str, int], Measurement]:
+        """Measures, prints and returns every attack at every budget."""
+        say(f"\n{self.title}: {len(self.rows)} rows; success in %, passes per row, CPU seconds; seeds {self.seeds}")
         cells = {}
         for name, attack in attacks.items():
             for budget in budgets:
-                cells[name, budget] = self.cell(attack, budget)
+                cells[name, budget] = self.measure(attack, budget)
             say(f"  {name:13s} " + " | ".join(str(cells[name, budget]) for budget in budgets))
         return cells
 
 
 @contextmanager
 def watched() -> Iterator[list[float]]:
-    """Collects the moment each row falls (all rows are attacked in one batch)."""
+    """Collects the time at which each row is broken (all rows are attacked in one batch)."""
     moments: list[float] = []
     offer = Incumbent.offer
 
@@ -109,7 +109,9 @@ def verdict(name: str, met: bool, figure: str) -> None:
     say(f"  {'met   ' if met else 'MISSED'}  {name}: {figure}")
 
 
-def compare_white_box(target: Target, names: tuple[str, ...], budgets: tuple[int, ...]) -> dict[tuple[str, int], Cell]:
+def compare_white_box(
+    target: Target, names: tuple[str, ...], budgets: tuple[int, ...]
+) -> dict[tuple[str, int], Measurement]:
     cells = target.table({name: ATTACKS[name]() for name in names}, budgets)
     below = [(n, b) for n, b in cells if n != "auto" and cells["auto", b].lowest < cells[n, b].success]
     verdict("auto at least as successful as every other attack", not below, f"below: {below or 'none'}")
@@ -123,7 +125,7 @@ def compare_white_box(target: Target, names: tuple[str, ...], budgets: tuple[int
     verdict(
         "auto reaches evolution's success in half its time", max(until.values()) <= 0.5, f"share of its time {until}"
     )
-    verdict("auto is through with all rows in half its time", max(whole.values()) <= 0.5, f"share of its time {whole}")
+    verdict("auto finishes all rows in half its time", max(whole.values()) <= 0.5, f"share of its time {whole}")
     later = [b for b in budgets if b > 2]
     ratio = {b: round(cells["swap", b].passes / cells["ga", b].passes, 2) for b in later if ("ga", b) in cells}
     if ratio:
@@ -135,7 +137,7 @@ def compare_white_box(target: Target, names: tuple[str, ...], budgets: tuple[int
     return cells
 
 
-def oracle(target: Target, white: dict[tuple[str, int], Cell]) -> None:
+def oracle(target: Target, white: dict[tuple[str, int], Measurement]) -> None:
     say("\nThe oracle at budget 2")
     rows, threat = target.rows, ThreatModel(target.space, 2)
     plain = evaluate(target.victim, rows, threat, Exhaustive())
@@ -154,21 +156,19 @@ def oracle(target: Target, white: dict[tuple[str, int], Cell]) -> None:
 
 def exact_at_one(target: Target, rows: int) -> None:
     few = Target(target.title, target.victim, target.rows.take(slice(0, rows)), target.space, seeds=(0,))
-    # All single changes of a row of IPS are 22,061, above the limit that guards a user.
-    plain, auto = few.cell(Exhaustive(max_passes=10**6), 1), few.cell(Auto(), 1)
+    # A row of IPS has 22,061 single changes, more than the default limit allows.
+    plain, auto = few.measure(Exhaustive(max_passes=10**6), 1), few.measure(Auto(), 1)
     met = plain.success == auto.lowest == auto.success
     verdict(f"auto = exhaustive at budget 1, {rows} rows", met, f"{auto} against {plain}")
 
 
-def curve(target: Target, cells: dict[tuple[str, int], Cell], budgets: tuple[int, ...]) -> None:
+def curve(target: Target, cells: dict[tuple[str, int], Measurement], budgets: tuple[int, ...]) -> None:
     threat = ThreatModel(target.space, max(budgets))
     result = evaluate(target.victim, target.rows, threat, Auto(minimum=True)).rows
     found = {b: 100 * float((result.success & (result.distance <= b)).double().mean()) for b in budgets}
     lower = {b: round(found[b] - cells["auto", b].success, 2) for b in budgets if found[b] < cells["auto", b].success}
     passes = int(result.forward.sum() + result.backward.sum()) / len(target.rows)
-    say(
-        f"  auto(minimum=True), all budgets in one run: {found}, {passes:.0f} passes a row; short of auto: {lower or 0}"
-    )
+    say(f"  auto(minimum=True), all budgets in one run: {found}, {passes:.0f} passes per row; below auto: {lower or 0}")
 
 
 def compare_black_box(target: Target) -> None:
@@ -179,7 +179,7 @@ def compare_black_box(target: Target) -> None:
 
 
 def hidden(model: Victim) -> BlackBox:
-    """A victim seen only through its probabilities."""
+    """A victim of which only the probabilities are visible."""
 
     def predict_proba(rows: np.ndarray) -> np.ndarray:
         with torch.no_grad():
@@ -213,7 +213,7 @@ def ips() -> Target:
 
 
 def paper(target: Target, rows: int, budget: int) -> None:
-    """PCAA in the paper's setting takes minutes a row: a few rows, once."""
+    """PCAA in the paper's setting takes minutes per row: a few rows, one seed."""
     few = Target(target.title, target.victim, target.rows.take(slice(0, rows)), target.space, seeds=(0,))
     say(f"\nPCAA in the paper's setting against auto, the first {rows} rows, budget {budget}")
     cells = few.table({"pcaa_paper": PCAA.paper(), "auto": Auto()}, (budget,))

@@ -1,4 +1,4 @@
-"""Measures a data set: rows, time to load, clean accuracy of the model that suits it, time to train, peak memory.
+"""Measures a data set: rows, loading time, clean accuracy and training time of its default model, peak memory.
 
 python benchmarks/data.py splice | ips | ag_news | FILE LABEL
 """
@@ -11,10 +11,10 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
-from hammingbox.data.registry import source_named
 from hammingbox.data.dataset import Splits
-from hammingbox.training.config import TrainConfig
+from hammingbox.data.registry import source_named
 from hammingbox.evaluation.accuracy import accuracy
+from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
 from hammingbox.victims.checkpoint import Checkpoint
 from hammingbox.victims.released import ips_lstm

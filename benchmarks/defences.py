@@ -1,7 +1,7 @@
-"""What a step of each defence costs, in units of a standard step on the same batches.
+"""Measures the cost of a training step of each defence, in units of a standard step on the same batches.
 
-Run `python benchmarks/defences.py DATA CHECKPOINT [BUDGET]`, for example on ag_news and the folder that
-`hammingbox train ag_news --out FOLDER` wrote.
+Run `python benchmarks/defences.py DATA CHECKPOINT [BUDGET]`, for example with ag_news and the folder written by
+`hammingbox train ag_news --out FOLDER`.
 """
 
 import sys
@@ -19,9 +19,9 @@ if __name__ == "__main__":
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     torch.set_num_threads(1)
-    opened = Task.of(sys.argv[1])
-    victim = load_checkpoint(Path(sys.argv[2]), schema=opened.splits.schema).victim
-    threat = ThreatModel(opened.space(), int(sys.argv[3]) if len(sys.argv) > 3 else 4)
+    task = Task.of(sys.argv[1])
+    victim = load_checkpoint(Path(sys.argv[2]), schema=task.splits.schema).victim
+    threat = ThreatModel(task.space(), int(sys.argv[3]) if len(sys.argv) > 3 else 4)
     for name, make in DEFENCES.items():
-        cost = relative_cost(victim, opened.splits, make(), threat, steps=12)
+        cost = relative_cost(victim, task.splits, make(), threat, steps=12)
         print(f"{name:10s} {cost:5.1f}", flush=True)

@@ -1,4 +1,4 @@
-"""What was tried for guided search and PCAA and did not help.
+"""Variants of guided search and PCAA that were tried and did not help.
 
 An exact chance constraint, draws conditioned on the budget, and one run of PCAA scored at all budgets.
 
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
-from attacks import BUDGETS, Target, ips, say
 from splice_victim import right_rows, space, victim
 from torch import Tensor
 
+from attacks import BUDGETS, Target, ips, say
 from hammingbox.attacks import PCAA, Distribution, Guided
 from hammingbox.attacks._search.incumbent import Incumbent, Search
 from hammingbox.attacks._search.points import try_points
@@ -41,7 +41,7 @@ def chance_excess(distribution: Distribution, budget: int) -> Tensor:
 
 
 def conditioned_draws(distribution: Distribution, budget: int, random: RowRandom) -> Tensor:
-    """Draws from pi given L0 <= epsilon, exactly: a feature changes by its odds given how many changes are left."""
+    """Exact draws from pi given L0 <= epsilon: each feature changes with its odds given the number of changes left."""
     layout = distribution.candidates.layout
     log_p = distribution.log_probabilities
     stay = layout.first(log_p).exp()
@@ -52,7 +52,7 @@ def conditioned_draws(distribution: Distribution, budget: int, random: RowRandom
         less = torch.cat([torch.zeros(batch, 1), fits[0][:, :-1]], 1)
         fits.insert(0, fits[0] * p[:, None] + less * (1 - p[:, None]))
     noise = random.uniform(DRAWS, features)
-    # Where every feature changes for sure, any draw of pi says to what.
+    # A draw in which every feature changes: it gives the category of each change.
     change = log_p.masked_fill(~distribution.candidates.moves, -torch.inf)
     change = torch.where(layout.spread(distribution.candidates.counts > 1), change, log_p)
     surely = Distribution(distribution.candidates, change).draw(random, DRAWS)
@@ -68,7 +68,7 @@ def conditioned_draws(distribution: Distribution, budget: int, random: RowRandom
 
 @dataclass(frozen=True, kw_only=True)
 class Variant(Search):
-    """Guided search's short PCAA with a constraint to choose, followed by the beam or by draws."""
+    """Guided search's short PCAA with either constraint, followed by the beam or by draws."""
 
     excess: Callable[[Distribution, int], Tensor]
     then: str
@@ -105,9 +105,9 @@ class Variant(Search):
 
 @dataclass(frozen=True, kw_only=True)
 class OneRun(Search):
-    """PCAA at the largest budget, whose draws are projected to the budget asked for.
+    """PCAA at the largest budget, with draws projected to the requested budget.
 
-    A row's noise does not depend on the budget, so the runs of all budgets optimise the same pi: one run would do.
+    A row's noise does not depend on the budget, so runs at all budgets optimise the same pi: one would be enough.
     """
 
     largest: int
@@ -130,10 +130,10 @@ if __name__ == "__main__":
     targets = [Target("Splice LSTM", victim().victim, right_rows(), space())]
     targets += [ips()] if "HAMMINGBOX_DATA" in os.environ else []
     for target in targets:
-        say(f"\n{target.title}: success in %, passes a row, CPU seconds at budgets 1, 2, 3")
+        say(f"\n{target.title}: success in %, passes per row, CPU seconds at budgets 1, 2, 3")
         for excess in (cross_entropy_excess, chance_excess):
             for then in ("beam", "projected draws", "conditioned draws"):
-                cells = [target.cell(Variant(excess=excess, then=then), budget) for budget in BUDGETS[:3]]
+                cells = [target.measure(Variant(excess=excess, then=then), budget) for budget in BUDGETS[:3]]
                 say(f"  {excess.__name__:21s} {then:18s} " + " | ".join(map(str, cells)))
-        say(f"\n{target.title}: PCAA run at each budget, and one run at the largest scored at all")
+        say(f"\n{target.title}: PCAA at each budget, and one run at the largest budget scored at all budgets")
         target.table({"pcaa": PCAA(), "one run": OneRun(largest=max(BUDGETS))}, BUDGETS)

@@ -15,9 +15,9 @@ from time import perf_counter, process_time
 import torch
 
 from hammingbox.data import imdb
-from hammingbox.training.history import Epoch
-from hammingbox.training.config import TrainConfig
 from hammingbox.evaluation.accuracy import accuracy
+from hammingbox.training.config import TrainConfig
+from hammingbox.training.history import Epoch
 from hammingbox.training.loop import fit
 from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
 from hammingbox.victims.zoo.registry import build
@@ -29,7 +29,7 @@ def show_epoch(epoch: Epoch) -> None:
 
 
 def memory() -> str:
-    """Peak of this process."""
+    """Peak memory of this process."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 if sys.platform == "darwin" else 2**-10)
     return f"peak memory {peak / 2**20:.0f} MiB"
 
@@ -37,7 +37,7 @@ def memory() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measures IMDB.")
     parser.add_argument("what", choices=["load", "error", *imdb.TRAINING])
-    parser.add_argument("victims", nargs="*", type=Path, help="trained victims whose clean error is measured")
+    parser.add_argument("victims", nargs="*", type=Path, help="trained victims to measure the clean error of")
     parser.add_argument("--out", type=Path, help="where to keep the trained victim")
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()

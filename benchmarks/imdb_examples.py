@@ -20,7 +20,7 @@ from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import load_checkpoint
 
 PROTECTED = ("movie", "film", "movies", "films")
-"""For the figures: what these texts are about stays named as it was."""
+"""Words for the subject of these texts; the printed examples keep them."""
 
 
 def adversarial_texts(result: Evaluation, space: SynonymSpace) -> list[tuple[int, ChangedText]]:
@@ -63,10 +63,10 @@ def main() -> None:
     ]
     changeable = (candidates.counts > 1).sum(1).double().mean()
     print(f"{arguments.rows} test rows, budget {arguments.budget}, {arguments.attack}, synonyms from "
-          f"{arguments.synonyms}: {result.accuracy.hits} right before, {result.success_rate.hits} of them fall, "
-          f"{result.seconds:.0f} s; {changeable:.1f} words of a row may change")  # fmt: skip
+          f"{arguments.synonyms}: {result.accuracy.hits} classified right, {result.success_rate.hits} of them broken, "
+          f"{result.seconds:.0f} s; {changeable:.1f} words per row may change")  # fmt: skip
     print(f"changed texts: {len(texts)}, changed words: {sum(len(text.words) for _, text in texts)}, "
-          f"broken promises: {len(wrong)}")  # fmt: skip
+          f"rule violations: {len(wrong)}")  # fmt: skip
     for line in wrong:
         print(f"  {line}")
     for label in (1, 0):
@@ -75,7 +75,7 @@ def main() -> None:
             for row, text in texts
             if bool(result.rows.success[row]) and int(result.rows.labels[row]) == label
         )[:5]
-        print(f"\n### {imdb.CLASSES[label]}, read as {imdb.CLASSES[1 - label]}\n")
+        print(f"\n### {imdb.CLASSES[label]}, classified as {imdb.CLASSES[1 - label]}\n")
         for _, row, text in short:
             marked = text.marked("**{new}** ({old})").replace("<br />", " ")
             print(f"- (test row {int(result.rows.numbers[row])}) {marked}")

@@ -1,4 +1,4 @@
-"""Figures of the paper's attacks on the Splice LSTM: strength, passes, overhead, batching, memory, honesty.
+"""Measures the paper's attacks on the Splice LSTM: strength, passes, overhead, batching, memory, correctness.
 
 Run with `make bench`, or `python benchmarks/paper_attacks.py`. Times are compared as ratios within this one run.
 """
@@ -43,7 +43,7 @@ def training() -> None:
 
 
 def strength() -> None:
-    say(f"\nSuccess in % of {len(rows)} correctly classified test rows; forward/backward passes a row; seconds a row")
+    say(f"\nSuccess in % of {len(rows)} correctly classified test rows; forward/backward passes and seconds per row")
     names = ("pcaa", *TWO_STAGE, "hotflip", "hotflip_beam", "genetic", "random", "exhaustive")
     rate: dict[tuple[str, int], float] = {}
     for name in names:
@@ -67,11 +67,11 @@ def strength() -> None:
         for n, b in product(TWO_STAGE, BUDGETS[1:])
         if rate[n, b] < 85 and rate["pcaa", b] - rate[n, b] < 10
     ]
-    verdict("10 points above each that stays below 85 %", not close, f"closer: {close or 'none'}")
+    verdict("10 points above each attack that stays below 85 %", not close, f"closer: {close or 'none'}")
 
 
 def cost() -> None:
-    say("\nPCAA without early leaving: passes by budget, and time against bare passes of the same sizes")
+    say("\nPCAA without early stopping: passes by budget, and time against bare passes of the same sizes")
     attack = PCAA(leave=False)
     totals = {}
     for budget in BUDGETS:
@@ -120,7 +120,7 @@ def batching() -> None:
     say("\nBatched against one row at a time (60 rows), and against one pass at a time (5 rows); budget 3")
     for name, least in (("pcaa", 10), ("ga", 5)):
         work = partial(evaluate, victim_model, threat=ThreatModel(allowed, 3), attack=ATTACKS[name]())
-        work(data=few)  # the first call pays for what torch sets up once
+        work(data=few)  # the first call includes the set-up costs of torch
         by_row = timed(partial(work, data=many, batch_size=1)) / timed(partial(work, data=many))
         by_pass = timed(partial(work, data=few, batch_size=1, memory=1)) / timed(partial(work, data=few))
         verdict(f"{name} at least {least} times faster than row by row", by_row >= least, f"{by_row:.1f}")

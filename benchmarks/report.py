@@ -1,7 +1,7 @@
 """How long the report of 100,000 results takes and how large its page is.
 
-Results are made up, but as large and as hard to compress as real ones: random rows, changes and probabilities. They
-go through the store's own interface, and the page is built by the program a user calls.
+The results are synthetic, but as large and as hard to compress as real ones: random rows, changes and probabilities.
+They are written through the store's interface, and the page is built by the command line.
 """
 
 import resource
@@ -14,10 +14,10 @@ from time import perf_counter
 import torch
 
 from hammingbox.data.schema import Schema
+from hammingbox.evaluation.environment import environment
 from hammingbox.evaluation.rows import Rows
 from hammingbox.report.page.folder import PAGE
-from hammingbox.running.store import RunKey, Store, open_store
-from hammingbox.evaluation.environment import environment
+from hammingbox.running.store import RunKey, open_store
 from hammingbox.running.store.store import space_digest
 from hammingbox.threat.space import FullSpace
 
@@ -32,7 +32,7 @@ TEXT = Schema.sequence(
 
 
 def synthetic_rows(schema: Schema, rows: int, budget: int, seed: int) -> Rows:
-    """Rows that look like results: most are right before, most of those fall, with up to `budget` changes."""
+    """Rows like real results: most are classified correctly, most of those are broken by up to `budget` changes."""
     data = torch.Generator().manual_seed(0)  # the clean rows of every run
     attack = torch.Generator().manual_seed(seed)
     n, classes, d = len(schema.features), len(schema.classes), min(schema.cardinalities)
@@ -67,7 +67,7 @@ def synthetic_rows(schema: Schema, rows: int, budget: int, seed: int) -> Rows:
 
 
 def fill(folder: Path, schema: Schema, rows: int, runs: int) -> None:
-    """Fills a store with `runs` runs of `rows` rows, five budgets for each made-up attack."""
+    """Fills a store with `runs` runs of `rows` rows, five budgets for each synthetic attack."""
     space = FullSpace(schema)
     with open_store(folder, create=True) as store:
         for number in range(runs):
@@ -96,12 +96,13 @@ def main() -> None:
             page = (folder / PAGE).read_bytes()
             shown = "all rows" if b"attacked rows are here" in page else "a sample of the rows"
             print(
-                f"{title}: {seconds:.1f} s ({busy:.1f} s of a processor), {len(page) / 1e6:.2f} MB, {shown}", flush=True
+                f"{title}: {seconds:.1f} s ({busy:.1f} s CPU), {len(page) / 1e6:.2f} MB, {shown}",
+                flush=True,
             )
 
 
 def _busy() -> float:
-    """Processor time of finished programs, which a busy machine does not stretch."""
+    """Processor time of finished child processes; unlike wall time it does not grow on a busy machine."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,10 +1,10 @@
-"""The victim and the rows that all benchmarks share: the Splice LSTM and test rows it gets right."""
+"""The victim and rows that all benchmarks share: the Splice LSTM and test rows it classifies correctly."""
 
 from pathlib import Path
 
 from hammingbox import Checkpoint, Dataset, FileError, MaskedSpace, TrainConfig, accuracy, build, fit, load_checkpoint
-from hammingbox.data.registry import source_named
 from hammingbox.data.dataset import Splits
+from hammingbox.data.registry import source_named
 from hammingbox.evaluation.accuracy import correctly_classified
 
 FOLDER = Path("runs/bench/splice-lstm")
@@ -21,7 +21,7 @@ def space() -> MaskedSpace:
 
 
 def victim() -> Checkpoint:
-    """The trained LSTM, from an earlier run where there is one."""
+    """The trained LSTM, from an earlier run if there is one."""
     data = splits()
     try:
         return load_checkpoint(FOLDER, schema=data.schema)
@@ -38,5 +38,5 @@ def victim() -> Checkpoint:
 
 
 def right_rows(count: int = 100) -> Dataset:
-    """The first test rows that the victim gets right."""
+    """The first test rows that the victim classifies correctly."""
     return correctly_classified(victim().victim, splits().test, count)

@@ -1,6 +1,6 @@
-"""What recording costs: time that a run into a store spends on anything but attacking, against the attack's own.
+"""Measures the overhead of recording: time that a recorded run spends outside the attack, relative to the attack.
 
-Both times are of the same run, so other programs on the machine disturb the ratio little.
+Both times come from the same run, so other programs on the machine hardly change the ratio.
 """
 
 import tempfile
@@ -11,7 +11,7 @@ import splice_victim
 
 from hammingbox import ATTACKS, ThreatModel
 from hammingbox.running.record import evaluate_into
-from hammingbox.running.store import Store, open_store
+from hammingbox.running.store import open_store
 
 LIMIT = 5.0
 ROWS = 100

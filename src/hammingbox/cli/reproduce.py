@@ -1,95 +1,75 @@
-"""`hammingbox reproduce`: the paper's tables and figures, beside the paper's numbers."""
+"""`hammingbox reproduce`: the paper's tables and figures, with our numbers beside the paper's."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from time import perf_counter
 from typing import Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table as Grid
 from rich.text import Text
 
 from hammingbox.cli.console import out, plain, progress, say
 from hammingbox.cli.options import DataDir
+from hammingbox.cli.tables import empty_grid, show_table
 from hammingbox.cli.training_progress import training_progress
-from hammingbox.errors import InputError, unknown_name
 from hammingbox.report.artefacts.cases import Case
-from hammingbox.report.artefacts.table import Table
-from hammingbox.report.artefacts.write_artefacts import write_outcome
-from hammingbox.reproduction import EXPERIMENTS, PRESETS, Experiment, Outcome, Workspace
-from hammingbox.running.store import FILE, open_store
-from hammingbox.studies.records import Records
+from hammingbox.report.artefacts.table import Column
+from hammingbox.reproduction import STUDIES, choose_studies
+from hammingbox.studies.plan import Work
+from hammingbox.studies.run_studies import plan_studies, run_studies
+from hammingbox.studies.study import Outcome, Study
 
 
 def reproduce(
-    names: Annotated[
-        list[str] | None, typer.Argument(help=f"Which: {', '.join(EXPERIMENTS)}.", metavar="TABLE...")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(help=f"Which: {', '.join(STUDIES)}.", metavar="TABLE...")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     preset: Annotated[
-        str, typer.Option(help="smoke (a minute), cpu (hours at most on two cores), paper (the paper's sizes).")
+        str,
+        typer.Option(help="smoke (about a minute), cpu (up to some hours on two cores), paper (the paper's sizes)."),
     ] = "cpu",
     out_dir: Annotated[
-        Path | None, typer.Option("--out", help="Results folder; runs/reproduce-PRESET by default. Goes on if stopped.")
+        Path | None,
+        typer.Option("--out", help="Results folder; runs/reproduce-PRESET by default. An interrupted run continues."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan: rows, victim passes, time.")] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Runs, or goes on with, experiments of the paper and prints their tables beside the paper's numbers."""
-    if preset not in PRESETS:
-        raise unknown_name("preset", preset, PRESETS)
-    for name in names or ():
-        if name not in EXPERIMENTS:
-            raise unknown_name("table or figure", name, EXPERIMENTS)
-    chosen = list(EXPERIMENTS) if everything else list(names or ())
-    if not chosen:
-        raise InputError(f"expected names of tables ({', '.join(EXPERIMENTS)}) or --all, got none.")
+    """Reproduces tables and figures of the paper and prints them beside the paper's numbers."""
+    studies = choose_studies(names or (), everything=everything)
     folder = out_dir or Path("runs") / f"reproduce-{preset}"
-    with ExitStack() as stack:
-        at = folder
-        if dry_run and not (folder / FILE).exists():  # a plan leaves nothing behind
-            at = Path(stack.enter_context(TemporaryDirectory()))
-        store = stack.enter_context(open_store(at, create=True))
-        workspace = Workspace(folder, store, training_progress, _watch, data_dir)
-        for name in chosen:
-            experiment = EXPERIMENTS[name]
-            out.print(f"[bold]{experiment.title}[/] ({experiment.source} of the paper), preset {preset}")
-            if dry_run:
-                _show_plan(experiment, workspace, preset)
-                continue
-            begin = perf_counter()
-            workspace.records = records = Records()
-            outcome = experiment.run(workspace, experiment.size(preset))
-            outcome.notes = (*outcome.notes, _origin(name, preset, records))
-            heading = f"{experiment.title} ({experiment.source} of the paper), preset {preset}"
-            written = write_outcome(
-                folder / name, heading, outcome.tables, outcome.figures, outcome.cases, outcome.skipped, outcome.notes,
-                records.to_json() if records.runs else "",
-            )  # fmt: skip
-            _show(outcome)
-            say(f"{perf_counter() - begin:.1f} s; {len(written)} files in {plain(folder / name)}\n")
-
-
-def _origin(name: str, preset: str, records: Records) -> str:
-    command = f"Made by `hammingbox reproduce {name} --preset {preset}`"
-    if not records.runs:
-        return f"{command}."
-    return f"{command}; records.json lists its runs ({len(records.runs)}), sha256 without times `{records.sha256}`."
+    if dry_run:
+        for study, work in plan_studies(studies, preset, folder, data_dir=data_dir):
+            _show_heading(study, preset)
+            _show_plan(work)
+        return
+    for finished in run_studies(
+        studies,
+        preset,
+        folder,
+        data_dir=data_dir,
+        on_start=lambda study: _show_heading(study, preset),
+        watch_training=training_progress,
+        watch_rows=_watch_rows,
+    ):
+        _show_outcome(finished.outcome)
+        say(f"{finished.seconds:.1f} s; {len(finished.files)} files in {plain(finished.folder)}\n")
 
 
 @contextmanager
-def _watch(label: str, rows: int) -> Iterator[Callable[[int, int], None]]:
+def _watch_rows(label: str, rows: int) -> Iterator[Callable[[int, int], None]]:
     with progress() as bars:
         task = bars.add_task(label, total=rows)
-        yield lambda done, _fallen: bars.update(task, advance=done)
+        yield lambda done, _broken: bars.update(task, advance=done)
 
 
-def _show_plan(experiment: Experiment, workspace: Workspace, preset: str) -> None:
-    work = experiment.plan(workspace, experiment.size(preset))
-    grid = _grid(("what", "rows", "passes", "about", "note"), 1)
+def _show_heading(study: Study, preset: str) -> None:
+    heading = study.heading(preset)
+    out.print(Text.assemble((study.title, "bold"), heading.removeprefix(study.title)))
+
+
+def _show_plan(work: list[Work]) -> None:
+    columns = (Column.text("what"), *(Column.number(name) for name in ("rows", "passes", "about")), Column.text("note"))
+    grid = empty_grid(columns)
     for step in work:
         grid.add_row(Text(step.what), f"{step.rows:,}", f"{step.passes:,.0f}", _duration(step.seconds), Text(step.note))
     out.print(grid)
@@ -106,16 +86,9 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _grid(columns: tuple[str, ...], text_columns: int) -> Grid:
-    grid = Grid(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, show_edge=False)
-    for i, column in enumerate(columns):
-        grid.add_column(column, justify="left" if i < text_columns else "right")
-    return grid
-
-
-def _show(outcome: Outcome) -> None:
+def _show_outcome(outcome: Outcome) -> None:
     for table in outcome.tables:
-        _show_table(table)
+        show_table(table)
     for case in outcome.cases:
         out.print(_coloured(case))
     for note in outcome.notes:
@@ -124,17 +97,8 @@ def _show(outcome: Outcome) -> None:
         out.print(Text(f"skipped: {reason}", style="yellow"))
 
 
-def _show_table(table: Table) -> None:
-    grid = _grid(table.columns, table.text_columns)
-    for row in table.rows:
-        grid.add_row(*map(Text, row))
-    out.print(Text(table.title, style="bold"))
-    out.print(grid)
-    for note in table.notes:
-        out.print(Text(f"- {note}", style="dim"))
-
-
 def _coloured(case: Case) -> Text:
+    """Replacements in red, each with the original in blue after it."""
     text = Text(f"{case.group}; {case.name}; {case.classes}: ", style="bold")
     for piece in case.pieces:
         if piece.original is None:

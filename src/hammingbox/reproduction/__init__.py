@@ -1,5 +1,8 @@
-"""The paper's tables and figures, one small file each, and the table that the command line reads."""
+"""The tables and figures of the paper, one small file each, and the table of all of them."""
 
+from collections.abc import Sequence
+
+from hammingbox.errors import InputError, unknown_name
 from hammingbox.reproduction.attack_table import ATTACK_TABLE
 from hammingbox.reproduction.cases import CASES
 from hammingbox.reproduction.complexity import COMPLEXITY
@@ -8,15 +11,31 @@ from hammingbox.reproduction.defence_ag import DEFENCE_AG, TRADES
 from hammingbox.reproduction.defence_curve import CURVE_AG, CURVE_IMDB, CURVE_SPLICE
 from hammingbox.reproduction.defence_imdb import DEFENCE_IMDB, DEFENCE_NEIGHBOURS, MIXTURE, ZETA
 from hammingbox.reproduction.trade_off import TRADE_OFF
-from hammingbox.studies.study import PRESETS, Experiment, Outcome, Size
-from hammingbox.studies.workspace import Workspace
+from hammingbox.studies.study import Study
 
-EXPERIMENTS: dict[str, Experiment] = {
-    experiment.name: experiment
-    for experiment in (
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (
         ATTACK_TABLE, COMPLEXITY, TRADE_OFF, CONCENTRATION, DEFENCE_AG, DEFENCE_IMDB, DEFENCE_NEIGHBOURS, MIXTURE,
         TRADES, ZETA, CURVE_AG, CURVE_IMDB, CURVE_SPLICE, CASES,
     )
 }  # fmt: skip
+"""In the order in which `--all` runs them."""
 
-__all__ = ["EXPERIMENTS", "PRESETS", "Experiment", "Outcome", "Size", "Workspace"]
+
+def choose_studies(names: Sequence[str], *, everything: bool = False) -> list[Study]:
+    """The studies of these names in the order given, or all of them.
+
+    Raises:
+        InputError: an unknown name, or none at all.
+    """
+    for name in names:
+        if name not in STUDIES:
+            raise unknown_name("table or figure", name, STUDIES)
+    chosen = list(STUDIES) if everything else list(names)
+    if not chosen:
+        raise InputError(f"expected names of tables ({', '.join(STUDIES)}) or --all, got none.")
+    return [STUDIES[name] for name in chosen]
+
+
+__all__ = ["STUDIES", "choose_studies"]

@@ -1,4 +1,4 @@
-"""The paper's case studies: adversarial texts, their candidate words, and the same for DNA letters and characters."""
+"""The paper's case studies: adversarial texts and their candidate words, and adversarial DNA and news."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,11 @@ from hammingbox.data.texts import vocabulary_of
 from hammingbox.errors import InputError
 from hammingbox.evaluation.rows import Rows
 from hammingbox.report.artefacts.cases import Case, Piece, row_pieces
-from hammingbox.reproduction.victims import AG, IMDB_CNN, IMDB_LSTM, SPLICE, SPLICE_QUICK
+from hammingbox.reproduction.recipes import AG, IMDB_CNN, IMDB_LSTM, SPLICE, SPLICE_QUICK
 from hammingbox.studies.grid import plan_grid, run_grid
 from hammingbox.studies.plan import Work
 from hammingbox.studies.recipe import Recipe
-from hammingbox.studies.study import Experiment, Outcome, Size
+from hammingbox.studies.study import Outcome, Size, Study
 from hammingbox.studies.workspace import Workspace
 from hammingbox.text.render import changed_text
 from hammingbox.text.substitution import Substitution
@@ -20,6 +20,7 @@ from hammingbox.text.tagger import default_tagger
 from hammingbox.text.tokens import tokenise
 
 _SHOWN = 5
+"""Rows per victim, at least one per class."""
 
 SENTENCES = {
     "Synonyms (case 1)": (
@@ -31,19 +32,19 @@ SENTENCES = {
         "sometimes jaw dropping."
     ),
 }
-"""The sentences of the paper's two cases."""
+"""The sentences of the paper's two cases, by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CaseStudies(Experiment):
-    """Rows to read: what was written, what stood there, and what the victim makes of it."""
+class CaseStudies(Study):
+    """Adversarial rows to read: each change with its original, and the class before and after."""
 
     def plan(self, workspace: Workspace, size: Size) -> list[Work]:
-        """The attacks that find them."""
+        """Trainings and attacks."""
         return plan_grid(workspace, size)
 
     def run(self, workspace: Workspace, size: Size) -> Outcome:
-        """Attacks, and shows the shortest broken rows of each class."""
+        """Attacks, and shows the broken rows with the fewest changes of each class."""
         grid = run_grid(workspace, size)
         outcome = Outcome(skipped=grid.skipped)
         try:
@@ -57,7 +58,7 @@ class CaseStudies(Experiment):
 
 
 def candidate_cases() -> list[Case]:
-    """The paper's sentences with every word that may replace one of theirs.
+    """The paper's sentences, each word with its candidates.
 
     Raises:
         InputError: no tagger is installed.
@@ -77,9 +78,9 @@ def candidate_cases() -> list[Case]:
 
 
 def _cases(workspace: Workspace, recipe: Recipe, rows: Rows, attack: str, budget: int) -> list[Case]:
-    """The broken rows with the fewest changes, some of every class."""
-    schema = workspace.opened(recipe).splits.schema
-    group = f"{recipe.data}, {recipe.label}: {attack}, budget {budget}"
+    """The broken rows with the fewest changes, some of each class."""
+    schema = workspace.task(recipe).splits.schema
+    group = f"{recipe.name}: {attack}, budget {budget}"
     broken = rows.success.nonzero()[:, 0].tolist()
     chosen = [
         row
@@ -105,7 +106,7 @@ def _cases(workspace: Workspace, recipe: Recipe, rows: Rows, attack: str, budget
 
 
 def _text_pieces(marked: str) -> tuple[Piece, ...]:
-    """Cuts a text whose changes stand between marks."""
+    """Splits a text at the marks around its changes."""
     pieces = []
     for part in marked.replace("<br />", " ").split("\x00"):
         old, mark, new = part.partition("\x01")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from hammingbox.reproduction.victims import AG, AG_PAPER, AG_WIDE, SPLICE_QUICK
+from hammingbox.reproduction.recipes import AG, AG_PAPER, AG_WIDE, SPLICE_QUICK
 from hammingbox.studies.defence_table import COMMON_REASONS, DefenceTable
 from hammingbox.studies.recipe import Recipe, defended
 from hammingbox.studies.study import Size
@@ -13,7 +13,7 @@ _PAPER = {
     "HotFlip": {"none": 13.99, "hotflip": 60.07, "pcaa": 63.47, "sa": 64.28, "gsa": 62.41, "ga": 60.51, "gga": 58.33},
     "PAdvT": {"none": 14.62, "hotflip": 45.38, "pcaa": 49.50, "sa": 50.65, "gsa": 47.14, "ga": 44.71, "gga": 42.18},
 }
-"""Table 5; budget 4, to judge by the attack table, whose success rates at 4 are those of its first line."""
+"""Table 5. Its budget must be 4: its first line has the success rates of the attack table at budget 4."""
 
 _TRADES = {
     "standard": _PAPER["standard"],
@@ -25,31 +25,31 @@ _TRADES = {
         "none": 14.31, "hotflip": 45.57, "pcaa": 49.76, "sa": 50.89, "gsa": 47.66, "ga": 45.12, "gga": 42.31,
     },
 }  # fmt: skip
-"""Table 7, and the lines of Table 5 that stand beside it."""
+"""Table 7, and the lines of Table 5 to compare with."""
 
 _SHORT = ", 16,000 rows"
-"""Marks lines of a shorter training."""
+"""Marks the lines of shorter trainings."""
 
 _ATTACKS = ("hotflip", "pcaa", "sa", "gsa", "ga", "gga", "auto")
 _FEASIBLE = ("hotflip", "pcaa", "gga", "auto")
 _QUICK = ("hotflip", "pcaa", "ga", "gga")
 _REASONS = (
     *COMMON_REASONS,
-    "The paper's SA and GSA at budget 4 try 70^4 combinations a text, and GA tries up to 17,600 single changes, "
-    "seconds of a core for each text: the cpu preset leaves the three out and shows auto instead.",
-    "The smoke preset checks the machinery on Splice, of which the paper has no such table.",
+    "At budget 4, SA and GSA try 70^4 combinations per text, and GA tries up to 17,600 single changes, which takes "
+    "seconds per text: the cpu preset leaves out the three and shows auto instead.",
+    "The smoke preset tests the code on Splice, for which the paper has no such table.",
 )
 
 
 TRAINING: dict[str, Any] = {"epochs": 5, "learning_rate": 3e-3, "robust_rows": 250}
 SHORTER = TRAINING | {"epochs": 2, "train_rows": 16_000}
-"""Less than half of the rows, twice: for lines that are compared with each other and need not be the best."""
+"""Less than half of the rows, two epochs: for lines that are only compared with each other."""
 LONGER = TRAINING | {"epochs": 6}
-"""For the net that has the capacity to gain by it."""
+"""For the wider model, which has the capacity to gain from it."""
 
 
 ALONE = {"clean_share": 0.0}
-"""No clean rows among those trained on, as in the paper's main tables."""
+"""Train on adversarial rows only, as in the paper's main tables."""
 
 
 def _defended(victim: Recipe, budget: int, **training: Any) -> tuple[Recipe, ...]:
@@ -62,13 +62,13 @@ def _defended(victim: Recipe, budget: int, **training: Any) -> tuple[Recipe, ...
 
 
 def wide(budget: int) -> tuple[Recipe, Recipe]:
-    """The standard net and PAdvT with twice the channels, trained longer: the smaller one underfits attacked rows."""
+    """The standard victim and PAdvT with twice the channels, trained longer: the narrow one underfits attacked rows."""
     start = replace(AG_WIDE, label="standard, wide")
     return start, defended("PAdvT, wide", start, "padvt", budget=budget, settings=ALONE, **LONGER)
 
 
 def _trades(victim: Recipe, budget: int, weights: tuple[float, ...], **training: Any) -> tuple[Recipe, ...]:
-    """TRADES beside PAdvT of the same rows and epochs."""
+    """TRADES beside PAdvT with the same rows and epochs."""
     start, _, padvt = _defended(victim, budget, **training)
     return (
         start,
@@ -100,7 +100,7 @@ DEFENCE_AG = DefenceTable(
     reasons=(
         *_REASONS,
         "Wide, in the cpu preset: 384 channels instead of 192, six epochs of PAdvT instead of five, and no characters "
-        "blanked in training (the others blank a tenth in all trainings, which is a defence by itself).",
+        "blanked in training (the other victims are trained with a tenth blanked, which is itself a defence).",
     ),
 )
 
@@ -116,7 +116,7 @@ TRADES = DefenceTable(
             attacks=_QUICK,
         ),
         "cpu": Size(
-            # 1/λ=1 on fewer rows, beside PAdvT of those: a training on all rows takes more than half an hour of a core.
+            # 1/λ=1 on fewer rows, beside PAdvT on the same rows: a training on all rows takes over half an hour.
             victims=(
                 *_trades(AG, 4, (5.0,), **TRAINING),
                 *(_short(line) for line in _trades(AG, 4, (1.0,), **SHORTER)[1:]),

@@ -1,4 +1,4 @@
-"""Clean error against robust error over several settings of a defence: one point is not the method."""
+"""Clean error against robust error for several settings of a defence: one setting does not show a method."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from hammingbox.report.artefacts.figures import curve_figure
 from hammingbox.reproduction.defence_ag import ALONE, SHORTER, TRAINING, wide
 from hammingbox.reproduction.defence_imdb import MIXTURE, ZETA
-from hammingbox.reproduction.victims import AG, AG_WIDE, SPLICE, SPLICE_QUICK
+from hammingbox.reproduction.recipes import AG, AG_WIDE, SPLICE, SPLICE_QUICK
 from hammingbox.studies.defence_table import CLEAN, COMMON_REASONS, WORST, DefenceTable, errors, evaluated
 from hammingbox.studies.grid import Grid
 from hammingbox.studies.recipe import Recipe, defended
@@ -15,10 +15,10 @@ from hammingbox.studies.study import Outcome, Size
 
 
 class DefenceCurve(DefenceTable):
-    """A defence table, and for every budget a figure of its first line against its last."""
+    """A defence table with a figure per budget: clean error against the error under the worst attack."""
 
     def outcome(self, grid: Grid, size: Size) -> Outcome:
-        """The tables, and the figures."""
+        """The tables, and one figure per budget."""
         outcome = super().outcome(grid, size)
         for budget in size.budgets:
             points = {}
@@ -31,7 +31,7 @@ class DefenceCurve(DefenceTable):
 
 
 def _shares(start: Recipe, budget: int, **training: Any) -> tuple[Recipe, ...]:
-    """Swap training and PAdvT with half, and with none, of each batch clean."""
+    """Swap training and PAdvT, each with half of a batch clean and with no clean rows."""
     return (
         start,
         *(
@@ -46,7 +46,7 @@ def _shares(start: Recipe, budget: int, **training: Any) -> tuple[Recipe, ...]:
 
 
 def _beyond(start: Recipe, *budgets: int, **training: Any) -> tuple[Recipe, ...]:
-    """Swap training against more changes than are measured, by attacked rows alone: clean rows pay for it."""
+    """Swap training against larger budgets than are measured, selected by attacked rows alone: clean error rises."""
     return tuple(
         defended(
             f"{start.label}, swap against {budget}", start, "swap", budget=budget, settings=ALONE | {"tries": 8},
@@ -113,7 +113,7 @@ CURVE_AG = DefenceCurve(
 
 
 def _settings_of_padvt(preset: str) -> tuple[Recipe, ...]:
-    """The victims of the tables of zeta and of mixtures, the standard ones they began with, and PAdvT on all rows."""
+    """The victims of the zeta and mixture tables, the standard victims they start from, and one epoch of PAdvT."""
     trained = (*ZETA.sizes[preset].victims, *MIXTURE.sizes[preset].victims)
     starts = {victim.start.folder: victim.start for victim in trained if victim.start is not None}
     once = tuple(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from hammingbox.reproduction.defence_ag import ALONE
-from hammingbox.reproduction.victims import IMDB_CNN, IMDB_LSTM, SPLICE_QUICK
+from hammingbox.reproduction.recipes import IMDB_CNN, IMDB_LSTM, SPLICE_QUICK
 from hammingbox.studies.defence_table import COMMON_REASONS, DefenceTable
 from hammingbox.studies.recipe import Recipe, defended
 from hammingbox.studies.study import Size
@@ -37,7 +37,7 @@ _MIXTURE = _lines({
     "word CNN, mixed with clean rows": (18.69, 28.51, 36.47, 34.96, 35.72),
     "word CNN, adversarial rows only": (18.85, 28.35, 36.36, 34.85, 35.47),
 })  # fmt: skip
-"""Table 6. Its Genetic and PCAA figures of the unmixed victims differ from Table 4's of the same victims."""
+"""Table 6. For the victims without clean rows, its numbers under Genetic and PCAA differ from those of Table 4."""
 
 _ZETA = _lines({
     "BiLSTM, ζ=0.1": (16.1, 37.5, 41.3, 39.5, 40.2),
@@ -53,26 +53,26 @@ _ZETA = _lines({
 
 _ATTACKS = ("genetic", "sa", "gsa", "pcaa", "auto")
 _SETTINGS = ("genetic", "sa", "gsa", "swap")
-"""For tables of PAdvT's settings: without PCAA and auto, which take five times the time of these together."""
+"""For the tables of PAdvT's settings. PCAA and auto are left out: they take five times as long as these together."""
 _QUICK = ("genetic", "gsa", "pcaa")
 _NAMES = {"sa": "GS in the paper", "gsa": "Gradient Search"}
-_BUDGET = "The paper does not say how many words its attacks may change on IMDB; here it is 4."
-_SMOKE_REASON = "The smoke preset checks the machinery on Splice, of which the paper has no such table."
+_BUDGET = "The paper does not state how many words its attacks may change on IMDB; here they may change 4."
+_SMOKE_REASON = "The smoke preset tests the code on Splice, for which the paper has no such table."
 _REASONS = (
     *COMMON_REASONS,
     _BUDGET,
-    "S(x) is WordNet's synonyms of the same form, at most 8 a word, and names, stop words and negations stay; the "
-    "paper takes the larger sets of ASCC's authors, under which most reviews fall.",
+    "S(x): WordNet synonyms of the same grammatical form, at most 8 per word; names, stop words and negations may not "
+    "change. The paper uses the larger sets of ASCC's authors, with which most reviews are broken.",
     _SMOKE_REASON,
 )
 _NEIGHBOURS_REASON = (
-    "S(x) is made of the counter-fitted neighbours that ASCC's authors and the paper use, of which only those of the "
-    "same grammatical form are left; names, stop words and negations stay. ASCC's authors let a language model judge "
-    "instead."
+    "S(x): the counter-fitted neighbours that ASCC's authors and the paper use, restricted to the same grammatical "
+    "form; names, stop words and negations may not change. ASCC's authors filter them with a language model instead."
 )
 _START_REASON = (
-    "In the cpu preset PAdvT begins with a standard victim of two epochs and has four of its own (word CNN, batches of "
-    '32) or three (BiLSTM); the lines "late" begin with the standard victim shown, of five epochs, and have two.'
+    "In the cpu preset PAdvT starts from a standard victim after two epochs and trains for four epochs (word CNN, "
+    'batches of 32) or three (BiLSTM). The lines "late" start from the standard victim shown, after five epochs, and '
+    "train for two."
 )
 
 
@@ -81,7 +81,7 @@ def _standard(victim: Recipe) -> Recipe:
 
 
 def _padvt(victim: Recipe, label: str, budget: int, settings: Mapping[str, Any], training: dict[str, Any]) -> Recipe:
-    """PAdvT without clean rows, as in the paper's main tables; tables that share a setting share its victim."""
+    """PAdvT without clean rows, as in the paper's main tables. Tables with the same settings share the victim."""
     name = f"{victim.label}, {label}"
     return defended(name, _standard(victim), "padvt", budget=budget, settings=ALONE | dict(settings), **training)
 
@@ -116,7 +116,7 @@ def _mixtures(victims: tuple[Recipe, ...], budget: int, **training: Any) -> tupl
 def _zetas(
     victims: tuple[Recipe, ...], budget: int, zetas: tuple[float, ...] = (0.1, 0.2, 0.32, 0.4), **training: Any
 ) -> tuple[Recipe, ...]:
-    # One draw a row, as in Algorithm 2: the worst of several would spend the budget whatever zeta allows.
+    # One draw per row, as in Algorithm 2: the worst of several draws would use the whole budget whatever zeta is.
     plain = {"draws": 1}
     return tuple(
         _padvt(victim, f"ζ={zeta:g}", budget, plain | {"zeta": zeta}, training) for victim in victims for zeta in zetas
@@ -153,8 +153,8 @@ DEFENCE_IMDB = DefenceTable(
 def _neighbours(victim: Recipe, **training: Any) -> tuple[Recipe, ...]:
     """Standard training and PAdvT, both on all rows.
 
-    PAdvT begins with a standard victim of two epochs. After all five that one knows many of its rows by heart, and what
-    PAdvT then teaches of attacked rows holds less for others: the line "late".
+    PAdvT starts from a standard victim after two epochs. After all five epochs the standard victim has memorised many
+    rows, and PAdvT generalises worse from there: the line "late".
     """
     early = replace(victim, training=dict(victim.training) | {"epochs": 2})
     rate = {"learning_rate": 2e-3}
@@ -216,5 +216,5 @@ ZETA = DefenceTable(
     paper=_ZETA,
     paper_data=("imdb",),
     renamed=_NAMES,
-    reasons=(*_REASONS, "The paper's ζ has no stated unit; here it is multiplied by the budget."),
+    reasons=(*_REASONS, "The paper states no unit for ζ; here it is multiplied by the budget."),
 )

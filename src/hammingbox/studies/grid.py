@@ -1,110 +1,147 @@
-"""Experiments that are grids: victims x attacks x budgets x seeds, each cell a run of the store."""
+"""Studies that are grids of victims, attacks, budgets and seeds. Planning and running walk the same cells."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any
 
-from hammingbox.attacks import ATTACKS
-from hammingbox.errors import FileError, InputError, TooExpensiveError
+from hammingbox.attacks import ATTACKS, Attack
+from hammingbox.data.dataset import Dataset
+from hammingbox.errors import TooExpensiveError
 from hammingbox.evaluation.evaluation import Evaluation
-from hammingbox.studies.plan import Work, passes_a_row, plan_training, seconds_a_pass
+from hammingbox.studies.plan import Work, expected_passes, plan_training, seconds_per_pass
 from hammingbox.studies.recipe import Recipe
 from hammingbox.studies.study import Size
 from hammingbox.studies.workspace import Workspace
-
-DRAWS = frozenset(
-    {"auto", "pcaa", "pcaa_paper", "swap", "guided", "local", "evolution", "sparse_rs", "pcaa_blackbox", "genetic",
-     "random"}
-)  # fmt: skip
-"""Attacks whose result depends on the seed; the others need one run."""
+from hammingbox.victims.victim import Victim
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One attack on one victim at one budget: an evaluation for each seed, or why there is none."""
+class GridCell:
+    """One attack on one victim at one budget.
+
+    Attributes:
+        recipe: the victim.
+        attack: the attack's name.
+        settings: settings of the attack that differ from its defaults.
+        budget: number of changes allowed.
+        seeds: the seeds to run; one where the attack is deterministic.
+        evaluations: one per seed once the cell has run; empty before that, and where the attack refused.
+        refused: why the attack refused to run, if it did.
+    """
 
     recipe: Recipe
     attack: str
+    settings: Mapping[str, Any]
     budget: int
+    seeds: range
     evaluations: tuple[Evaluation, ...] = ()
     refused: str = ""
+
+    def method(self) -> Attack:
+        """The attack with its settings."""
+        return ATTACKS[self.attack](**self.settings)
 
 
 @dataclass
 class Grid:
-    """All cells of an experiment, and the victims that could not be had."""
+    """All cells that ran, and the victims that were skipped, each with the reason."""
 
-    cells: list[Cell] = field(default_factory=list)
+    cells: list[GridCell] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
-    def cell(self, recipe: Recipe, attack: str, budget: int) -> Cell | None:
-        """One cell, if its victim was there."""
-        return next((c for c in self.cells if c.recipe is recipe and (c.attack, c.budget) == (attack, budget)), None)
+    def of(self, recipe: Recipe) -> list[GridCell]:
+        """The cells of one victim, attack by attack; empty when it was skipped."""
+        return [cell for cell in self.cells if cell.recipe is recipe]
 
 
-def refusals(cells: Iterable[Cell]) -> tuple[str, ...]:
-    """A sentence that names the attacks which refused, if any did."""
+def grid_cells(workspace: Workspace, size: Size) -> Iterator[tuple[Recipe, str, list[GridCell]]]:
+    """Walks the grid in the order in which it runs: the only place that knows what a study consists of.
+
+    Yields:
+        A victim, the reason why it must be skipped (empty if its data is there), and its cells (none if skipped).
+    """
+    for recipe in size.victims:
+        reason = workspace.missing(recipe)
+        yield recipe, reason, [] if reason else list(_cells_of(recipe, size))
+
+
+def _cells_of(recipe: Recipe, size: Size) -> Iterator[GridCell]:
+    for attack in size.attacks:
+        settings = size.attack_settings.get(attack, {})
+        seeds = range(size.seeds if ATTACKS[attack](**settings).randomised else 1)
+        for budget in size.budgets:
+            yield GridCell(recipe, attack, settings, budget, seeds)
+
+
+def refusals(cells: Iterable[GridCell]) -> tuple[str, ...]:
+    """A sentence that names the attacks that refused, if any did."""
     refused = dict.fromkeys(f"{cell.attack} at budget {cell.budget}" for cell in cells if cell.refused)
-    return (f"Not run, too many passes a row: {', '.join(refused)}.",) if refused else ()
+    return (f"Not run, too many passes per row: {', '.join(refused)}.",) if refused else ()
 
 
 def run_grid(workspace: Workspace, size: Size) -> Grid:
-    """Runs every cell that is not recorded; a victim whose data is missing is skipped and said so."""
+    """Runs every cell that is not recorded yet. A victim whose data is missing is skipped."""
     grid = Grid()
-    for recipe in size.victims:
-        try:
-            workspace.need(recipe)
-        except (FileError, InputError) as error:
-            grid.skipped.append(f"{recipe.data}, {recipe.label}: {error}")
-            continue
-        for attack in size.attacks:
-            for budget in size.budgets:
-                grid.cells.append(_cell(workspace, size, recipe, attack, budget))
+    for recipe, reason, cells in grid_cells(workspace, size):
+        if reason:
+            grid.skipped.append(f"{recipe.name}: {reason}")
+        grid.cells += [_run(workspace, cell, size.rows) for cell in cells]
     return grid
 
 
-def _cell(workspace: Workspace, size: Size, recipe: Recipe, attack: str, budget: int) -> Cell:
-    settings = size.attack_settings.get(attack, {})
+def _run(workspace: Workspace, cell: GridCell, rows: int) -> GridCell:
     try:
         found = [
-            workspace.evaluate(recipe, attack, budget, seed, size.rows, settings)
-            for seed in range(size.seeds if attack in DRAWS else 1)
+            workspace.evaluate(cell.recipe, cell.attack, cell.budget, seed, rows, cell.settings) for seed in cell.seeds
         ]
     except TooExpensiveError as error:
-        return Cell(recipe, attack, budget, refused=str(error))
-    return Cell(recipe, attack, budget, tuple(found))
+        return replace(cell, refused=str(error))
+    return replace(cell, evaluations=tuple(found))
 
 
 def plan_grid(workspace: Workspace, size: Size) -> list[Work]:
-    """What is left to do of every victim's training and cells."""
+    """Lists the trainings and attacks that are left, one line per training and per attack on a victim."""
     steps: list[Work] = []
-    for recipe in size.victims:
+    for recipe, reason, cells in grid_cells(workspace, size):
+        if reason:
+            steps.append(Work(recipe.name, note=f"skipped: {reason}"))
+            continue
+        steps += plan_training(workspace, recipe)
+        data, victim = workspace.rows(recipe, size.rows), workspace.untrained(recipe).victim
+        seconds = seconds_per_pass(victim, data.batch(slice(0, 64))[0])
+        for _, of_attack in groupby(cells, key=lambda cell: cell.attack):
+            steps.append(_plan_attack(workspace, list(of_attack), data, victim, seconds))
+    return steps
+
+
+def _plan_attack(workspace: Workspace, cells: list[GridCell], data: Dataset, victim: Victim, seconds: float) -> Work:
+    """One attack on one victim at all budgets.
+
+    Args:
+        workspace: knows which rows are recorded.
+        cells: one per budget.
+        data: the rows of each cell.
+        victim: untrained; what an attack costs at most does not depend on its weights.
+        seconds: per forward pass of one row.
+    """
+    recipe, seeds, attack = cells[0].recipe, cells[0].seeds, cells[0].method()
+    left, forward, backward, refused = 0, 0.0, 0.0, []
+    for cell in cells:
         try:
-            steps += plan_training(workspace, recipe)
-            steps += _plan_attacks(workspace, size, recipe)
-        except (FileError, InputError) as error:
-            steps.append(Work(f"{recipe.data}, {recipe.label}", note=f"skipped: {error}"))
-    return steps
+            per_row = expected_passes(attack, victim, data, workspace.threat(recipe, cell.budget))
+        except TooExpensiveError:
+            refused.append(str(cell.budget))
+            continue
+        here = sum(workspace.remaining(recipe, attack, cell.budget, seed, len(data)) for seed in seeds)
+        left, forward, backward = left + here, forward + here * per_row.forward, backward + here * per_row.backward
+    whole = len(seeds) * len(data) * (len(cells) - len(refused))
+    notes = [f"{whole - left:,} rows are recorded or counted above"] if left < whole else []
+    notes += [f"refuses budget {', '.join(refused)}"] if refused else []
+    what = f"{recipe.name}: {cells[0].attack} at {_plural(len(cells), 'budget')}, {_plural(len(seeds), 'seed')}"
+    # A backward pass takes about as long as two forward passes.
+    return Work(what, left, forward + backward, (forward + 2 * backward) * seconds, "; ".join(notes))
 
 
-def _plan_attacks(workspace: Workspace, size: Size, recipe: Recipe) -> list[Work]:
-    data = workspace.rows(recipe, size.rows)
-    once = seconds_a_pass(workspace.untrained(recipe).victim, data.batch(slice(0, 64))[0])
-    counts = workspace.threat(recipe, 1).space.candidates(data.batch(slice(0, 4))[0]).counts.double().mean(0)
-    steps = []
-    for name in size.attacks:
-        attack = ATTACKS[name](**size.attack_settings.get(name, {}))
-        seeds = range(size.seeds if name in DRAWS else 1)
-        rows, forward, backward, refused = 0, 0.0, 0.0, []
-        for budget in size.budgets:
-            each = passes_a_row(attack, counts, budget)
-            if not each[0]:
-                refused.append(str(budget))
-                continue
-            left = sum(workspace.remaining(recipe, attack, budget, seed, len(data)) for seed in seeds)
-            rows, forward, backward = rows + left, forward + left * each[0], backward + left * each[1]
-        whole = len(seeds) * len(data) * (len(size.budgets) - len(refused))
-        notes = [f"{whole - rows:,} rows are recorded or counted above"] if rows < whole else []
-        notes += [f"refuses budget {', '.join(refused)}"] if refused else []
-        what = f"{recipe.data}, {recipe.label}: {name} at {len(size.budgets)} budgets, {len(seeds)} seeds"
-        steps.append(Work(what, rows, forward + backward, (forward + 2 * backward) * once, "; ".join(notes)))
-    return steps
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,4 +1,4 @@
-"""Victims of experiments: how each is made, so that it is trained when it is not there yet."""
+"""Recipes of victims: how each one is made, so that it can be trained when it has no checkpoint yet."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,21 +9,21 @@ from hammingbox.files import sha256
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How a victim comes about.
+    """How a victim is made.
 
     Attributes:
-        label: what a table calls it.
+        label: its name in tables.
         data: name of the data set.
-        model: name of the model; the data set's own by default.
-        model_settings: of the model.
-        released: take the weights that the paper's authors released instead of training.
-        training: settings of `TrainConfig`, on top of those that suit the data set's own model.
-        train_rows: train on the first so many rows only.
+        model: name of the model; by default the data set's own.
+        model_settings: settings of the model.
+        released: use the weights that the paper's authors released instead of training.
+        training: settings of `TrainConfig`, on top of those for the data set's own model.
+        train_rows: train on the first rows only, this many.
         defence: name of the defence.
-        defence_settings: of the defence.
-        budget: changes the defence trains against.
-        start: the victim the defence begins with.
-        neighbours: the attacker takes counter-fitted neighbours for synonyms, not WordNet's.
+        defence_settings: settings of the defence.
+        budget: number of changes the defence trains against.
+        start: the victim that the defence starts from.
+        neighbours: the attacker uses counter-fitted neighbours as synonyms instead of WordNet's.
     """
 
     label: str
@@ -40,13 +40,18 @@ class Recipe:
     neighbours: bool = False
 
     @property
+    def name(self) -> str:
+        """Data set and label, for tables and messages."""
+        return f"{self.data}, {self.label}"
+
+    @property
     def folder(self) -> str:
-        """Name of its checkpoint's folder: readable, and another one when anything about the victim differs."""
+        """Name of its checkpoint's folder: readable, and unique to these settings (the label does not count)."""
         parts = (
             self.data, self.model, sorted(self.model_settings.items()), self.released, sorted(self.training.items()),
             self.train_rows, self.defence, sorted(self.defence_settings.items()), self.budget,
             None if self.start is None else self.start.folder,
-            # A victim that was trained against nobody is the same whoever attacks it.
+            # Standard training ignores the threat: such a victim is the same for all synonyms.
             *(("neighbours",) if self.neighbours and self.start is not None else ()),
         )  # fmt: skip
         kind = "released" if self.released else self.defence
@@ -63,15 +68,15 @@ def defended(
     train_rows: int | None = None,
     **training: Any,
 ) -> Recipe:
-    """A defence that begins with a standard victim and chooses its epoch by clean and attacked validation rows.
+    """A defence that starts from a standard victim and selects its epoch by clean and attacked validation accuracy.
 
     Args:
-        label: what a table calls it.
+        label: its name in tables.
         start: the standard victim.
         defence: name of the defence.
-        budget: changes it trains against.
-        settings: of the defence.
-        train_rows: rows it is trained on, of those of its start; all of them by default.
+        budget: number of changes it trains against.
+        settings: settings of the defence.
+        train_rows: number of training rows; by default those of its start.
         training: settings of `TrainConfig`.
     """
     return Recipe(

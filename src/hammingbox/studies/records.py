@@ -1,4 +1,4 @@
-"""What an experiment's tables rest on, as JSON: every run with a hash of its rows, and how its victims were trained."""
+"""The evidence behind a study, as JSON: every run with a hash of its rows, and how its victims were trained."""
 
 import json
 from dataclasses import dataclass, field
@@ -13,18 +13,18 @@ from hammingbox.victims.checkpoint import Checkpoint
 
 @dataclass
 class Records:
-    """Collects runs while an experiment asks for them; a run that is asked for twice counts once."""
+    """Collects the runs that a study requests; a run requested twice counts once."""
 
     runs: dict[tuple[str, str, str, int, int], dict[str, Any]] = field(default_factory=dict)
     victims: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, victim: str, checkpoint: Checkpoint, evaluation: Evaluation) -> None:
-        """Notes a run.
+        """Adds a run.
 
         Args:
             victim: name of the checkpoint's folder.
-            checkpoint: what was attacked.
-            evaluation: what came of it.
+            checkpoint: the victim that was attacked.
+            evaluation: its result.
         """
         settings, budget, seed = repr(evaluation.attack), evaluation.threat.budget, evaluation.seed
         space = space_digest(evaluation.threat.space)
@@ -48,12 +48,12 @@ class Records:
 
     @property
     def sha256(self) -> str:
-        """Of all runs but their times: another machine's run of the same code on the same weights can be compared."""
+        """Hash of all runs without their times, to compare the same code and weights on two machines."""
         timeless = [{k: v for k, v in run.items() if k != "seconds"} for _, run in sorted(self.runs.items())]
         return sha256(json.dumps(timeless, sort_keys=True).encode())
 
     def to_json(self) -> str:
-        """Runs and victims, with the hash."""
+        """Runs and victims, with the hash of the runs."""
         facts = {"sha256": self.sha256, "runs": [run for _, run in sorted(self.runs.items())], "victims": self.victims}
         return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
 

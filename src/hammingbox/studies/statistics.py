@@ -1,4 +1,4 @@
-"""Intervals over seeds and over rows."""
+"""Intervals over seeds and over rows, and costs per row."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,18 +17,23 @@ class OverSeeds:
     """A rate measured with several seeds on the same rows.
 
     Attributes:
-        mean: over seeds.
-        half_width: of the 95 % t-interval over seeds; None with one seed.
-        rows: Wilson's 95 % interval over rows, at the mean.
+        mean: the mean over seeds.
+        half_width: half the width of the 95 % t-interval over seeds; None with one seed.
+        rows: the 95 % Wilson interval over rows, at the mean.
     """
 
     mean: float
     half_width: float | None
     rows: tuple[float, float]
 
+    def percent(self) -> "OverSeeds":
+        """The same in per cent."""
+        half_width = None if self.half_width is None else 100 * self.half_width
+        return OverSeeds(100 * self.mean, half_width, (100 * self.rows[0], 100 * self.rows[1]))
+
 
 def over_seeds(rates: Sequence[Rate]) -> OverSeeds:
-    """Joins the rates of several seeds."""
+    """Combines the rates of several seeds."""
     values = [rate.value for rate in rates]
     mean = fmean(values)
     half = None
@@ -38,11 +43,11 @@ def over_seeds(rates: Sequence[Rate]) -> OverSeeds:
     return OverSeeds(mean, half, together.interval)
 
 
-def seconds_a_row(evaluations: Sequence[Evaluation]) -> float:
-    """Seconds for each row that was attacked, averaged over seeds."""
+def seconds_per_row(evaluations: Sequence[Evaluation]) -> float:
+    """Seconds per attacked row, averaged over seeds."""
     return fmean(e.seconds / max(e.accuracy.hits, 1) for e in evaluations)
 
 
-def passes(evaluations: Sequence[Evaluation]) -> float:
-    """Victim passes, forward and backward, for each row that was attacked, averaged over seeds."""
+def passes_per_row(evaluations: Sequence[Evaluation]) -> float:
+    """Victim passes per attacked row, forward and backward, averaged over seeds."""
     return fmean(int(e.rows.forward.sum() + e.rows.backward.sum()) / max(e.accuracy.hits, 1) for e in evaluations)

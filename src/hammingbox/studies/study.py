@@ -1,4 +1,4 @@
-"""What every experiment has in common: sizes by preset, a plan, and an outcome to be shown and written."""
+"""What every study has in common: a size for each preset, a plan, and an outcome to show and write."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -15,20 +15,20 @@ from hammingbox.studies.recipe import Recipe
 from hammingbox.studies.workspace import Workspace
 
 PRESETS = ("smoke", "cpu", "paper")
-"""A minute; hours at most on two cores; the paper's sizes."""
+"""About a minute; at most some hours on two cores; the sizes of the paper."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How large an experiment is.
+    """How large a study is.
 
     Attributes:
-        victims: what is attacked.
-        rows: test rows of each victim.
-        budgets: changes allowed.
-        seeds: of attacks that draw.
-        attacks: what attacks, by name; empty for an experiment with attacks of its own.
-        attack_settings: settings of attacks that differ from their defaults.
+        victims: the victims to attack.
+        rows: number of test rows per victim.
+        budgets: the budgets to attack with.
+        seeds: number of seeds for randomised attacks; the others run once.
+        attacks: names of the attacks; empty for a study that brings its own.
+        attack_settings: settings that differ from an attack's defaults, by attack name.
     """
 
     victims: tuple[Recipe, ...] = ()
@@ -41,14 +41,14 @@ class Size:
 
 @dataclass
 class Outcome:
-    """What an experiment found.
+    """What a study found.
 
     Attributes:
-        tables: with the paper's numbers beside ours.
+        tables: our numbers beside the paper's.
         figures: by file name.
-        cases: rows to read.
-        skipped: parts that could not be run, and why.
-        notes: what holds for all of it, such as why our numbers differ from the paper's.
+        cases: adversarial rows to read.
+        skipped: parts that could not run, each with the reason.
+        notes: remarks on the whole outcome, such as why our numbers differ from the paper's.
     """
 
     tables: list[Table] = field(default_factory=list)
@@ -59,13 +59,13 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment(ABC):
+class Study(ABC):
     """A table or figure of the paper.
 
     Attributes:
-        name: for the command line and the output folder.
+        name: on the command line, and of the output folder.
         title: what it shows.
-        source: where in the paper it stands.
+        source: the table or figure of the paper it reproduces.
         sizes: by preset.
         reasons: why our numbers differ from the paper's.
     """
@@ -75,6 +75,10 @@ class Experiment(ABC):
     source: str
     sizes: Mapping[str, Size]
     reasons: tuple[str, ...] = ()
+
+    def heading(self, preset: str) -> str:
+        """The title line of its page."""
+        return f"{self.title} ({self.source} of the paper), preset {preset}"
 
     def size(self, preset: str) -> Size:
         """Its size under a preset.
@@ -88,8 +92,8 @@ class Experiment(ABC):
 
     @abstractmethod
     def plan(self, workspace: Workspace, size: Size) -> list[Work]:
-        """What would be done, without doing it."""
+        """Lists the work that is left, without doing it."""
 
     @abstractmethod
     def run(self, workspace: Workspace, size: Size) -> Outcome:
-        """Does what is not recorded yet and shows everything."""
+        """Does the work that is not recorded yet and returns the whole outcome."""

@@ -1,7 +1,7 @@
-"""Where experiments run: a results folder with one store, its victims, and the data they share."""
+"""Where studies run: a results folder with one store, its victims, and the data they share."""
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,14 @@ from typing import Any
 from hammingbox.attacks import ATTACKS, Attack
 from hammingbox.data.dataset import Dataset
 from hammingbox.defences import DEFENCES, Defence
-from hammingbox.errors import InputError
+from hammingbox.errors import FileError, InputError
 from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import Store, space_digest
 from hammingbox.running.tasks import SpaceChanges, Task
 from hammingbox.studies.recipe import Recipe
 from hammingbox.studies.records import Records
+from hammingbox.threat.space import Space
 from hammingbox.threat.synonym_space import neighbours_file
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
@@ -25,98 +26,126 @@ from hammingbox.victims.released import ips_lstm
 from hammingbox.victims.zoo.registry import build
 
 OnRows = Callable[[int, int], None]
+WatchRows = Callable[[str, int], AbstractContextManager[OnRows]]
+"""Shows the progress of a run: takes a label and the number of rows, gives the callback of `evaluate_into`."""
 WatchTraining = Callable[[str, str, TrainConfig], AbstractContextManager[Mapping[str, Callable[[Any], None]]]]
-"""Shows the progress of a training of a model on data: gives callbacks for `train_victim`."""
+"""Shows the progress of a training of a model on data: gives the callbacks of `train_victim`."""
+
+
+@contextmanager
+def ignore_rows(_label: str, _rows: int) -> Iterator[OnRows]:
+    """Shows no progress of a run."""
+    yield lambda _done, _broken: None
+
+
+@contextmanager
+def ignore_training(_model: str, _data: str, _config: TrainConfig) -> Iterator[Mapping[str, Callable[[Any], None]]]:
+    """Shows no progress of a training."""
+    yield {}
 
 
 @dataclass
 class Workspace:
-    """A results folder at work.
+    """A results folder in use. Data, S(x) and victims are opened once and shared by all studies.
 
     Attributes:
-        folder: for the store, victims, tables and figures.
-        store: records of all experiments; those that need the same run share it.
+        folder: holds the store, victims, tables and figures.
+        store: records of all studies; studies that need the same run share it.
         watch_training: shows the progress of a training.
-        watch: shows the progress of a piece of work: a label and its number of rows.
+        watch: shows the progress of a run.
         data_dir: folder that holds data files.
-        records: the runs asked for since it was made new.
-        planned: what plans have counted already: victims to train, and runs; tables share both.
+        train: trains a victim and writes its checkpoint.
+        records: the runs requested since this field was last reset.
+        planned: victims and runs that plans have counted already, so that studies which share them count them once.
     """
 
     folder: Path
     store: Store
-    watch_training: WatchTraining
-    watch: Callable[[str, int], AbstractContextManager[OnRows]]
+    watch_training: WatchTraining = ignore_training
+    watch: WatchRows = ignore_rows
     data_dir: Path | None = None
+    train: Callable[..., object] = train_victim
     records: Records = field(default_factory=Records)
     planned: set[tuple[object, ...]] = field(default_factory=set)
-    _opened: dict[str, Task] = field(default_factory=dict)
+    _tasks: dict[str, Task] = field(default_factory=dict)
+    _spaces: dict[tuple[str, bool], Space] = field(default_factory=dict)
     _checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
 
-    def opened(self, recipe: Recipe) -> Task:
+    def task(self, recipe: Recipe) -> Task:
         """The data of a victim.
 
         Raises:
-            FileError: its files are not at hand.
+            FileError: its files are missing.
         """
-        if recipe.data not in self._opened:
-            self._opened[recipe.data] = Task.of(recipe.data, data_dir=self.data_dir)
-        return self._opened[recipe.data]
+        if recipe.data not in self._tasks:
+            self._tasks[recipe.data] = Task.of(recipe.data, data_dir=self.data_dir)
+        return self._tasks[recipe.data]
 
     def threat(self, recipe: Recipe, budget: int) -> ThreatModel:
-        """The threat model at a budget: the data set's own, unless the recipe names other synonyms.
+        """The threat model at a budget, with the data set's own S(x) unless the recipe asks for other synonyms.
 
         Raises:
-            FileError: the neighbours are not at hand.
+            FileError: the counter-fitted neighbours are missing.
         """
-        neighbours = neighbours_file(data_dir=self.data_dir) if recipe.neighbours else None
-        return ThreatModel(self.opened(recipe).space(SpaceChanges(neighbours=neighbours)), budget)
+        key = (recipe.data, recipe.neighbours)
+        if key not in self._spaces:
+            neighbours = neighbours_file(data_dir=self.data_dir) if recipe.neighbours else None
+            self._spaces[key] = self.task(recipe).space(SpaceChanges(neighbours=neighbours))
+        return ThreatModel(self._spaces[key], budget)
 
     def rows(self, recipe: Recipe, count: int) -> Dataset:
-        """The first test rows; all of them where there are fewer."""
-        test = self.opened(recipe).splits.test
-        return test.take(slice(0, count))
+        """The first test rows; all of them if there are fewer."""
+        return self.task(recipe).splits.test.take(slice(0, count))
 
     def path(self, recipe: Recipe) -> Path:
-        """Where a victim's checkpoint lies."""
+        """The folder of a victim's checkpoint."""
         return self.folder / "victims" / recipe.folder
 
     def is_ready(self, recipe: Recipe) -> bool:
         """Whether a victim needs no training."""
-        return recipe.released or (self.path(recipe) / CONFIG).exists()
+        return recipe.released or self._is_saved(recipe)
 
-    def need(self, recipe: Recipe) -> None:
-        """Makes sure that a victim can be had, so that what goes wrong later is not taken for missing data.
+    def _is_saved(self, recipe: Recipe) -> bool:
+        return (self.path(recipe) / CONFIG).exists()
 
-        Raises:
-            FileError: its data, synonyms or released weights are not at hand.
-            InputError: a package that reads them is not installed.
+    def missing(self, recipe: Recipe) -> str:
+        """Why a victim must be skipped: its data, synonyms, weights or a package is missing. Empty if nothing is.
+
+        Checked before any work, so that a later error is never mistaken for missing data. Writes nothing.
         """
-        self.threat(recipe, 0)
-        if recipe.released:
-            self.checkpoint(recipe)
+        try:
+            self.threat(recipe, 0)
+            if recipe.released:
+                self.untrained(recipe)
+        except (FileError, InputError) as error:
+            return str(error)
+        return ""
 
     def checkpoint(self, recipe: Recipe) -> Checkpoint:
-        """A victim, trained now if it is not there yet.
+        """A victim, trained now if it has no checkpoint yet.
 
         Raises:
-            FileError: its data or released weights are not at hand.
-            InputError: the victim there was trained in another way.
+            FileError: its data or released weights are missing.
+            InputError: the checkpoint was trained with other settings.
         """
         if recipe.folder not in self._checkpoints:
-            opened, path = self.opened(recipe), self.path(recipe)
-            if not (path / CONFIG).exists():
+            task, path = self.task(recipe), self.path(recipe)
+            if not self._is_saved(recipe):
                 if recipe.released:
-                    ips_lstm(data_dir=self.data_dir).save(path)
+                    self.untrained(recipe).save(path)
                 else:
-                    self._train(recipe, opened, path)
-            found = load_checkpoint(path, schema=opened.splits.schema)
+                    self._train(recipe, task, path)
+            found = load_checkpoint(path, schema=task.splits.schema)
             self._check(recipe, found, path)
             self._checkpoints[recipe.folder] = found
         return self._checkpoints[recipe.folder]
 
     def _check(self, recipe: Recipe, found: Checkpoint, path: Path) -> None:
-        """A folder's name tells the settings a recipe gives; defaults may have changed since it was written."""
+        """Compares a checkpoint with its recipe.
+
+        The folder's name covers the settings that the recipe states. Defaults of the package may have changed since the
+        checkpoint was written.
+        """
         recorded = found.training.get("config", {}) | {"defence": found.training.get("defence")}
         expected = asdict(self.config(recipe)) | {"defence": repr(defence_of(recipe))}
         for name, value in expected.items():
@@ -126,33 +155,39 @@ class Workspace:
                     "Remove that folder, or choose another --out."
                 )
 
-    def _train(self, recipe: Recipe, opened: Task, path: Path) -> None:
-        splits, config = opened.splits, self.config(recipe)
+    def _train(self, recipe: Recipe, task: Task, path: Path) -> None:
+        splits, config = task.splits, self.config(recipe)
         if recipe.train_rows is not None:
             splits = replace(splits, train=splits.train.take(slice(0, recipe.train_rows)))
         if recipe.start is None:
             start, defence, threat = self.untrained(recipe), None, None
         else:
-            # A copy from disk: training changes its start, and tables still need that.
+            # Training changes its start in place, and tables still need the start: train a copy from disk.
             self.checkpoint(recipe.start)
             start = load_checkpoint(self.path(recipe.start), schema=splits.schema)
             defence, threat = defence_of(recipe), self.threat(recipe, recipe.budget)
-        with self.watch_training(start.model, opened.name, config) as callbacks:
-            train_victim(splits, start, config, path, data=opened.name, defence=defence, threat=threat, **callbacks)
+        with self.watch_training(start.model, task.name, config) as callbacks:
+            self.train(splits, start, config, path, data=task.name, defence=defence, threat=threat, **callbacks)
 
     def untrained(self, recipe: Recipe) -> Checkpoint:
-        """A victim of the right shape with its first weights."""
-        opened = self.opened(recipe)
+        """A victim with its initial weights; released victims come with the released weights.
+
+        Raises:
+            FileError: the released weights are missing.
+        """
+        schema = self.task(recipe).splits.schema
         if recipe.released:
+            if self._is_saved(recipe):
+                return load_checkpoint(self.path(recipe), schema=schema)
             return ips_lstm(data_dir=self.data_dir)
-        model, settings = recipe.model or opened.source.model, dict(recipe.model_settings)
-        return Checkpoint(build(model, opened.splits.schema, **settings), model, settings, opened.splits.schema)
+        model, settings = recipe.model or self.task(recipe).source.model, dict(recipe.model_settings)
+        return Checkpoint(build(model, schema, **settings), model, settings, schema)
 
     def config(self, recipe: Recipe) -> TrainConfig:
         """How a victim is trained."""
-        source = self.opened(recipe).source
-        suits: dict[str, Any] = dict(source.training) if recipe.model in ("", source.model) else {}
-        return TrainConfig(**(suits | dict(recipe.training)))
+        source = self.task(recipe).source
+        own: dict[str, Any] = dict(source.training) if recipe.model in ("", source.model) else {}
+        return TrainConfig(**(own | dict(recipe.training)))
 
     def evaluate(
         self,
@@ -163,14 +198,14 @@ class Workspace:
         rows: int,
         settings: Mapping[str, Any] | None = None,
     ) -> Evaluation:
-        """One attack on one victim, from the store as far as it is recorded there.
+        """Attacks one victim; rows that the store holds already are read from it.
 
         Raises:
             TooExpensiveError: the attack refused.
-            FileError: data is not at hand.
+            FileError: data is missing.
         """
         checkpoint, data = self.checkpoint(recipe), self.rows(recipe, rows)
-        with self.watch(f"{recipe.data}, {recipe.label}: {attack}, budget {budget}, seed {seed}", len(data)) as on_rows:
+        with self.watch(f"{recipe.name}: {attack}, budget {budget}, seed {seed}", len(data)) as on_rows:
             found = evaluate_into(
                 self.store, checkpoint, data, self.threat(recipe, budget), ATTACKS[attack](**(settings or {})),
                 name=attack, place=str(self.path(recipe)), source=recipe.data, seed=seed, batch_size=32,
@@ -196,5 +231,5 @@ class Workspace:
 
 
 def defence_of(recipe: Recipe) -> Defence:
-    """The defence of a recipe, new."""
+    """A fresh defence with the recipe's settings."""
     return DEFENCES[recipe.defence](**recipe.defence_settings)

@@ -1,4 +1,4 @@
-"""The victims that several experiments share."""
+"""Recipes of the victims that several studies share."""
 
 from hammingbox.data import imdb
 from hammingbox.studies.recipe import Recipe
@@ -13,7 +13,7 @@ AG = Recipe(label="character CNN", data="ag_news")
 AG_WIDE = Recipe(
     label="character CNN, wide", data="ag_news", model_settings={"channels": 384, "blanked": 0.0}
 )  # fmt: skip
-"""Twice the channels, and trained on whole texts: blanking characters is a defence by itself."""
+"""Twice the channels, and trained on whole texts, because blanking characters in training is itself a defence."""
 AG_PAPER = Recipe(label="character CNN", data="ag_news_paper")
 IMDB_CNN = Recipe(label="word CNN", data="imdb", model="word_cnn")
 IMDB_LSTM = Recipe(label="BiLSTM", data="imdb", model="bilstm", training=imdb.TRAINING["bilstm"])

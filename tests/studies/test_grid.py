@@ -1,0 +1,89 @@
+"""Grids: a plan lists what a run does, runs are shared and resumed, missing data is named."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from hammingbox import FullSpace, ThreatModel
+from hammingbox.attacks import ATTACKS
+from hammingbox.errors import FileError
+from hammingbox.reproduction.recipes import IPS
+from hammingbox.studies.grid import grid_cells, plan_grid, refusals, run_grid
+from hammingbox.studies.study import Size
+from hammingbox.studies.workspace import Workspace
+from toys import ToyVictim, toy_rows, toy_schema
+from toys.studies import QUICK, CountingTrainer, reopened
+
+SIZE = Size(victims=(QUICK, IPS), rows=2, budgets=(1, 4), seeds=2, attacks=("ga", "pcaa", "exhaustive"))
+
+
+def test_deterministic_attacks_run_with_one_seed(workspace: Workspace) -> None:
+    (recipe, reason, cells), (missing, why, none) = grid_cells(workspace, SIZE)
+    assert (recipe, reason, missing, none) == (QUICK, "", IPS, [])
+    assert "HAMMINGBOX_DATA is not set" in why
+    assert [(c.attack, c.budget, len(c.seeds)) for c in cells] == [
+        ("ga", 1, 1), ("ga", 4, 1), ("pcaa", 1, 2), ("pcaa", 4, 2), ("exhaustive", 1, 1), ("exhaustive", 4, 1),
+    ]  # fmt: skip
+
+
+def test_attacks_that_are_not_randomised_ignore_the_seed() -> None:
+    schema = toy_schema((3, 2, 5, 3, 4, 4))
+    victim = ToyVictim(schema.cardinalities)
+    x, y = toy_rows(schema, victim, rows=20)
+    attacks = {name: make() for name, make in ATTACKS.items()}
+    for name, attack in attacks.items():
+        if not attack.randomised:
+            one, two = (attack(victim, x, y, ThreatModel(FullSpace(schema), 2), seed=s) for s in (0, 1))
+            assert torch.equal(one.ids, two.ids), name
+
+
+def test_a_plan_lists_what_a_run_does(workspace: Workspace, trainer: CountingTrainer) -> None:
+    planned = plan_grid(workspace, SIZE)
+    assert not workspace.store.runs(), "a plan runs nothing"
+    assert trainer.trained == []
+    by_name = {step.what: step for step in planned}
+    training = next(step for name, step in by_name.items() if name.startswith("train"))
+    assert training.rows == 2241
+    assert training.seconds > 0
+    ga = next(step for name, step in by_name.items() if ": ga" in name)
+    exact = sum(1 + 60 * 3 + budget * 3 for budget in (1, 4)) * 2
+    assert ga.passes == pytest.approx(exact, rel=0.02)  # a clean N leaves four letters to write instead of three
+    assert "refuses budget 4" in next(step for name, step in by_name.items() if ": exhaustive" in name).note
+    assert sum("skipped" in step.note for step in planned) == 1
+    assert sum(step.rows for step in plan_grid(workspace, SIZE)) == 0, "an earlier plan has counted all"
+
+    grid = run_grid(workspace, SIZE)
+    assert trainer.trained == [QUICK.folder]
+    attacked = {step.what.split(": ")[1].split(" ")[0]: step.rows for step in planned if " at " in step.what}
+    for attack, rows in attacked.items():
+        assert rows == sum(len(e.rows) for c in grid.cells if c.attack == attack for e in c.evaluations), attack
+    assert refusals(grid.cells) == ("Not run, too many passes per row: exhaustive at budget 4.",)
+    assert len(grid.skipped) == 1
+
+    later = reopened(workspace)
+    assert sum(step.rows for step in plan_grid(later, SIZE)) == 0, "all is recorded"
+    more = replace(SIZE, rows=5)
+    assert sum(step.rows for step in plan_grid(reopened(workspace), more)) == 3 * (2 + 2 * 2 + 1)
+
+
+def test_a_run_that_is_recorded_is_not_repeated(workspace: Workspace) -> None:
+    size = replace(SIZE, attacks=("gga", "pcaa"))
+    first = run_grid(workspace, size)
+    runs = workspace.store.runs()
+    assert len(runs) == 2 + 2 * 2
+    later = reopened(workspace)
+    second = run_grid(later, size)
+    assert workspace.store.runs() == runs
+    for one, two in zip(first.cells, second.cells, strict=True):
+        for a, b in zip(one.evaluations, two.evaluations, strict=True):
+            assert torch.equal(a.rows.adversarial, b.rows.adversarial)
+
+
+def test_only_missing_data_is_skipped(workspace: Workspace) -> None:
+    def full(*_args: object, **_settings: object) -> None:
+        raise FileError("no space left on the disk")
+
+    size = Size(victims=(QUICK,), rows=2, budgets=(1,), attacks=("gga",))
+    with pytest.raises(FileError, match="no space"):
+        run_grid(replace(workspace, train=full), size)
