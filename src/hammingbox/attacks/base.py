@@ -79,7 +79,14 @@ class Attack(ABC):
     objective: Objective = "margin"
     queries: int | None = None
 
+    randomised: ClassVar[bool] = False
     needs_gradient: ClassVar[bool] = False
+    exact: ClassVar[bool] = False
+
+    @property
+    def uses_gradient(self) -> bool:
+        """Whether it takes gradients where the victim has them."""
+        return self.needs_gradient
 
     def __post_init__(self) -> None:
         """Checks the settings.

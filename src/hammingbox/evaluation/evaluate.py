@@ -1,8 +1,7 @@
 """Rates, defined once: every row is attacked, recounted and reported with its denominator and its cost."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import sqrt
 from time import perf_counter
 from typing import Any
 
@@ -13,103 +12,14 @@ from torch import Tensor
 from hammingbox.attacks.base import Attack, AttackResult
 from hammingbox.data.schema import Dataset
 from hammingbox.errors import InputError
+from hammingbox.evaluation.rates import Rate
+from hammingbox.evaluation.rows import Rows
 from hammingbox.problem import DEFAULT_MEMORY, Targeted, Untargeted
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.types import Ids, Labels, Logits, RowFloat, RowInt, RowMask
+from hammingbox.types import Ids, Labels, Logits, RowMask
 from hammingbox.victims.checkpoint import weights_digest
 from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.victim import Victim, check_logits
-
-
-@dataclass(frozen=True)
-class Rate:
-    """A share of rows with its denominator and its Wilson 95 % interval."""
-
-    hits: int
-    rows: int
-
-    @property
-    def value(self) -> float:
-        """Hits over rows; 0 of no rows is 0."""
-        return self.hits / self.rows if self.rows else 0.0
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's score interval: it stays inside [0, 1] and has a width even at 0 and 1."""
-        if self.rows == 0:
-            return 0.0, 1.0
-        z, n, p = 1.959963984540054, self.rows, self.value
-        centre = (p + z * z / (2 * n)) / (1 + z * z / n)
-        half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-        return max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """What happened to each row.
-
-    Rows that the victim got wrong before, or that have their target already, are not attacked: distance and cost are 0.
-    """
-
-    numbers: RowInt
-    labels: Labels
-    clean: Ids
-    adversarial: Ids
-    clean_logits: Logits
-    logits: Logits
-    correct: RowMask
-    attacked: RowMask
-    success: RowMask
-    distance: RowInt
-    margin: RowFloat
-    forward: RowInt
-    backward: RowInt
-    stage: RowInt
-    """Which stage of an ensemble the row fell to or went through last; 0 for an attack of one stage."""
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def take(self, rows: Shaped[Tensor, "some"]) -> "Rows":
-        """Some rows, in the given order."""
-        return Rows(*(getattr(self, name)[rows] for name in Rows.__dataclass_fields__))
-
-    @staticmethod
-    def join(parts: "Sequence[Rows]") -> "Rows":
-        """The rows of several batches."""
-        return Rows(*(torch.cat([getattr(part, name) for part in parts]) for name in Rows.__dataclass_fields__))
-
-    @property
-    def accuracy(self) -> Rate:
-        """Rows the victim got right before, over all rows."""
-        return Rate(int(self.correct.sum()), len(self))
-
-    @property
-    def success_rate(self) -> Rate:
-        """Rows that fell, over rows that were attacked: right before, and not of the target's class."""
-        return Rate(int(self.success.sum()), int(self.attacked.sum()))
-
-    @property
-    def robust_error(self) -> Rate:
-        """Rows that are wrong with or without the attack, over all rows."""
-        return Rate(int((~self.correct | self.success).sum()), len(self))
-
-    def summary(self) -> dict[str, Any]:
-        """Rates with their intervals, mean distance of successes, and passes."""
-        fallen = self.distance[self.success].double()
-        return {
-            "rows": len(self),
-            "correct": self.accuracy.hits,
-            "attacked": self.success_rate.rows,
-            "success": self.success_rate.hits,
-            "success_rate": self.success_rate.value,
-            "success_interval": list(self.success_rate.interval),
-            "robust_error": self.robust_error.value,
-            "robust_error_interval": list(self.robust_error.interval),
-            "mean_distance": fallen.mean().item() if len(fallen) else 0.0,
-            "forward": int(self.forward.sum()),
-            "backward": int(self.backward.sum()),
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +156,7 @@ def evaluate_batch(
         forward=zeros.clone(),
         backward=zeros.clone(),
         stage=zeros.clone(),
+        proven=torch.zeros_like(correct),
     )
     if len(chosen):
         goals = None if targets is None else targets[chosen]

@@ -144,6 +144,7 @@ class Reader:
                 forward=_whole(values["forward"]),
                 backward=_whole(values["backward"]),
                 stage=_whole(values["stage"]),
+                proven=torch.zeros_like(correct),
             )
         except ValueError as error:
             raise FileError(f"expected rows of the run's schema in {self.path}, got {error}.") from error

@@ -1,0 +1,110 @@
+"""What happened to each row, and the rates that follow from it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import torch
+from jaxtyping import Shaped
+from torch import Tensor
+
+from hammingbox.evaluation.rates import Rate
+from hammingbox.types import Ids, Labels, Logits, RowFloat, RowInt, RowMask
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What happened to each row, on the CPU.
+
+    Rows that the victim got wrong before, and rows for which the goal is impossible, are not attacked: their distance
+    and cost are 0.
+
+    Attributes:
+        numbers: number of each row in its source.
+        labels: true classes.
+        clean: rows before.
+        adversarial: rows after.
+        clean_logits: the victim's answers before.
+        logits: the victim's answers after.
+        correct: the victim was right before.
+        attacked: the row was attacked.
+        success: the attack met its goal (the row is *broken*).
+        distance: changed features.
+        margin: above 0 exactly when the goal is met.
+        forward: forward passes the attack took.
+        backward: backward passes the attack took.
+        stage: which stage of an ensemble broke the row or came last; 0 for an attack of one stage.
+        proven: every point within the budget was tried and none meets the goal (the row is *proven*).
+    """
+
+    numbers: RowInt
+    labels: Labels
+    clean: Ids
+    adversarial: Ids
+    clean_logits: Logits
+    logits: Logits
+    correct: RowMask
+    attacked: RowMask
+    success: RowMask
+    distance: RowInt
+    margin: RowFloat
+    forward: RowInt
+    backward: RowInt
+    stage: RowInt
+    proven: RowMask
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, rows: Shaped[Tensor, "some"]) -> "Rows":
+        """Some rows, in the given order."""
+        return Rows(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    @staticmethod
+    def join(parts: "Sequence[Rows]") -> "Rows":
+        """The rows of several batches."""
+        return Rows(*(torch.cat([getattr(part, field.name) for part in parts]) for field in fields(Rows)))
+
+    def cpu(self) -> "Rows":
+        """The same rows on the CPU, where they are recorded and counted."""
+        return Rows(*(getattr(self, field.name).cpu() for field in fields(self)))
+
+    @property
+    def unknown(self) -> RowMask:
+        """Attacked rows that are neither broken nor proven."""
+        return self.attacked & ~self.success & ~self.proven
+
+    @property
+    def accuracy(self) -> Rate:
+        """Rows the victim got right before, over all rows."""
+        return Rate(int(self.correct.sum()), len(self))
+
+    @property
+    def success_rate(self) -> Rate:
+        """Rows that were broken, over rows that were attacked: right before, and with a goal that is possible."""
+        return Rate(int(self.success.sum()), int(self.attacked.sum()))
+
+    @property
+    def robust_error(self) -> Rate:
+        """Rows that are wrong with or without the attack, over all rows."""
+        return Rate(int((~self.correct | self.success).sum()), len(self))
+
+    def summary(self) -> dict[str, Any]:
+        """Rates with their intervals, mean distance of successes, and passes."""
+        broken = self.distance[self.success].double()
+        return {
+            "rows": len(self),
+            "correct": self.accuracy.hits,
+            "attacked": self.success_rate.rows,
+            "success": self.success_rate.hits,
+            "proven": int(self.proven.sum()),
+            "success_rate": self.success_rate.value,
+            "success_interval": list(self.success_rate.interval),
+            "robust_error": self.robust_error.value,
+            "robust_error_interval": list(self.robust_error.interval),
+            "mean_distance": broken.mean().item() if len(broken) else 0.0,
+            "forward": int(self.forward.sum()),
+            "backward": int(self.backward.sum()),
+        }
+
+
