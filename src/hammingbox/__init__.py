@@ -19,7 +19,8 @@ from hammingbox.data.schema import Dataset, Feature, Schema, Splits
 from hammingbox.defences import ASCC, DEFENCES, Defence, HotFlipTraining, L2Ball, PAdvT, Standard, SwapTraining, Trades
 from hammingbox.errors import FileError, HammingboxError, InputError, TooExpensiveError, VictimError
 from hammingbox.evaluation.accuracy import accuracy
-from hammingbox.evaluation.evaluate import Evaluation, Rate, correctly_classified, evaluate
+from hammingbox.evaluation.evaluate import Evaluation, correctly_classified, evaluate
+from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.result_files import read_results, verify, write_results
 from hammingbox.problem import Problem, Targeted, Untargeted
 from hammingbox.running.record import evaluate_into

@@ -34,8 +34,11 @@ from hammingbox.data.schema import Dataset
 from hammingbox.errors import InputError, TooExpensiveError
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
 from hammingbox.evaluation.evaluate import Evaluation, evaluate
-from hammingbox.report.comparison import Comparison
 from hammingbox.report.page.folder import PAGE, write_report
+from hammingbox.report.recorded_checks import findings_of
+from hammingbox.report.result_set import ResultSet
+from hammingbox.report.run_rows import RunFacts
+from hammingbox.report.summary import VictimSummary
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import FILE, Store
 from hammingbox.threat.space import Space
@@ -65,8 +68,8 @@ class Job:
     split: str = "test"
     batch_size: int = 256
     memory: int = 512 * 2**20
-    asked: dict[str, Sequence[Finding]] = field(default_factory=dict)
-    """What victims showed when they were asked, by the hash of their weights; jobs on one folder share it."""
+    queried: dict[str, Sequence[Finding]] = field(default_factory=dict)
+    """What `diagnose_victim` found, by the hash of the victim's weights; jobs on one folder share it."""
 
 
 def compare(
@@ -129,33 +132,37 @@ def compare(
         for path in paths
     ]
     if out_dir is not None:
-        write_report(out_dir, asked=job.asked)
+        write_report(out_dir, queried=job.queried)
     if json:
         print_json([
-            {"budget": cell.budget}
-            | (cell.summary or {})
-            | {"attack": cell.attack, "victim": str(path), "refused": cell.refused}
+            record | {"victim": str(path)}
             for path, comparison in zip(paths, found, strict=True)
-            for cell in comparison.cells
+            for record in comparison.summary.records()
         ])  # fmt: skip
         return
     if len(found) > 1:
-        show_models(found)
+        show_models([comparison.summary for comparison in found])
     for comparison in found:
-        show(comparison, gaps=oracle)
+        show(comparison.summary, comparison.findings, gaps=oracle)
     if out_dir is not None:
         say(f"records: {plain(out_dir / FILE)}\nreport: {plain(out_dir / PAGE)}")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The results of one victim, and what is doubtful about them."""
+
+    summary: VictimSummary
+    findings: Sequence[Finding]
 
 
 def run(job: Job) -> Comparison:
     """Runs every cell that the results folder does not hold yet."""
     threats = [ThreatModel(job.space, budget) for budget in job.budgets]
-    comparison = Comparison(
-        data=Path(job.data).name,
-        victim=f"{job.checkpoint.model} ({job.victim.name})",
-        findings=diagnose_victim(job.checkpoint.victim, job.rows, max(threats, key=lambda threat: threat.budget)),
-    )
-    job.asked[weights_digest(job.checkpoint.victim)] = tuple(comparison.findings)
+    victim, digest = f"{job.checkpoint.model} ({job.victim.name})", weights_digest(job.checkpoint.victim)
+    results = ResultSet(Path(job.data).name, job.rows.schema)
+    strongest = max(threats, key=lambda threat: threat.budget)
+    job.queried[digest] = tuple(diagnose_victim(job.checkpoint.victim, job.rows, strongest))
     with progress() as bars, ExitStack() as stack:
         store = None if job.folder is None else stack.enter_context(Store.open(job.folder, create=True))
         task = bars.add_task("compare", total=len(job.attacks) * len(threats) * len(job.rows))
@@ -163,15 +170,18 @@ def run(job: Job) -> Comparison:
             for threat in threats:
                 bars.update(task, description=f"{name}, budget {threat.budget}")
                 before = bars.tasks[task].completed
+                facts = RunFacts(
+                    victim=victim, attack=name, name=name, settings=repr(attack_named(name)), budget=threat.budget,
+                    seed=job.seed, planned=len(job.rows), weights=digest,
+                )  # fmt: skip
                 try:
-                    result = _cell(job, store, name, threat, lambda done, _fallen: bars.update(task, advance=done))
+                    result = _cell(job, store, name, threat, lambda done, _broken: bars.update(task, advance=done))
                 except TooExpensiveError as error:
-                    comparison.refuse(name, threat.budget, str(error))
+                    results.add(replace(facts, refused=str(error)), None)
                     bars.update(task, completed=before + len(job.rows))
                     continue
-                comparison.add(name, threat.budget, result)
-    comparison.finish()
-    return comparison
+                results.add(replace(facts, seconds=result.seconds), result.rows)
+    return Comparison(VictimSummary(results, victim), findings_of(results, victim, job.queried[digest]))
 
 
 def _cell(

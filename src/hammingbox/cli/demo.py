@@ -50,8 +50,8 @@ def demo(
         folder=folder,
     )
     comparison = run(job)
-    page = write_report(folder, asked=job.asked)
-    show(comparison)
+    page = write_report(folder, queried=job.queried)
+    show(comparison.summary, comparison.findings)
     checked = verify_store(folder)
     if not checked.ok:
         raise FileError(f"expected every result to hold, got: {checked.problems[0]}. See `hammingbox verify {folder}`.")

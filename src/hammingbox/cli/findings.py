@@ -1,4 +1,4 @@
-"""`hammingbox diagnose`, and how findings are shown wherever there are any."""
+"""`hammingbox diagnose`, and how findings are shown on a terminal."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -6,16 +6,17 @@ from typing import Annotated
 
 import typer
 
-from hammingbox.attacks import ATTACKS, attack_named
+from hammingbox.attacks import attack_named
 from hammingbox.cli.console import plain, print_json, progress, say
 from hammingbox.cli.options import DataDir, DataName, Json, Label, SchemaFile, Seed, Task, VictimPath, budgets_from
 from hammingbox.evaluation.diagnose import Finding, diagnose_results, diagnose_victim
-from hammingbox.evaluation.evaluate import Rate, evaluate
+from hammingbox.evaluation.evaluate import evaluate
+from hammingbox.evaluation.rates import Rate
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import load_checkpoint
 
 PROBES = ("hotflip", "pcaa", "ga", "random")
-"""Two attacks with gradients and two without: where they disagree the wrong way round, something is amiss."""
+"""Two attacks with gradients and two without: if those without win, the gradients are masked."""
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
@@ -47,9 +48,9 @@ def diagnose(
                         model, part, threat, attack_named(name), seed=seed
                     ).success_rate
                     bars.update(task, advance=1, description=f"{name}, budget {threat.budget}")
-        findings += diagnose_results(rates, {name: ATTACKS[name]().needs_gradient for name in PROBES})
+        findings += diagnose_results(rates, {name: attack_named(name) for name in PROBES})
     if json:
-        print_json({"findings": [asdict(finding) for finding in findings]})
+        print_json({"findings": [asdict(finding) | {"slug": finding.slug} for finding in findings]})
     else:
         show_findings(findings)
     if any(finding.severity == "error" for finding in findings):
@@ -57,9 +58,10 @@ def diagnose(
 
 
 def show_findings(findings: Sequence[Finding]) -> None:
-    """Prints what is doubtful, or that nothing is."""
+    """Prints what is doubtful, or that no check found a problem."""
     if not findings:
-        say("diagnostics: nothing doubtful was seen")
+        say("diagnostics: no check found a problem")
     for finding in findings:
         say(f"[{_COLOURS[finding.severity]}]{finding.severity}[/] {finding.check}: {plain(finding.seen)};")
         say(f"  {plain(finding.means)}. To do: {plain(finding.remedy)}.")
+        say(f"  [dim]see docs: diagnostics/{finding.slug}[/]")

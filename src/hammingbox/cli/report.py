@@ -20,18 +20,18 @@ def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder, or its results.sqlite.")],
     diagnose: Annotated[
         bool,
-        typer.Option("--diagnose", help="Also ask the victims and look at their gradients; needs their checkpoints."),
+        typer.Option("--diagnose", help="Also query the victims and check their gradients; needs their checkpoints."),
     ] = False,
 ) -> None:
     """Builds DIR/report.html from DIR/results.sqlite alone, of a finished run or of one that is still going on."""
     if folder.name == FILE:  # as `results` and `verify` take it
         folder = folder.parent
-    page = write_report(folder, asked=_ask(folder) if diagnose else None)
+    page = write_report(folder, queried=_query_victims(folder) if diagnose else None)
     say(f"report: {plain(page)}")
 
 
-def _ask(folder: Path) -> dict[str, Sequence[Finding]]:
-    """What each victim shows on its recorded clean rows, at the largest budget it was attacked with."""
+def _query_victims(folder: Path) -> dict[str, Sequence[Finding]]:
+    """What `diagnose_victim` finds on each victim's recorded clean rows, at the largest budget it was attacked with."""
     found: dict[str, Sequence[Finding]] = {}
     gone: set[str] = set()
     with Store.open(folder, readonly=True) as store:
@@ -42,7 +42,7 @@ def _ask(folder: Path) -> dict[str, Sequence[Finding]]:
             victim = load_checkpoint(Path(run.victim), schema=schema).victim
             if weights_digest(victim) != run.key.victim_sha256:
                 gone.add(run.key.victim_sha256)
-                anew = f"{run.victim} was trained anew since and says nothing about these results: it is not asked."
+                anew = f"{run.victim} was trained anew since and says nothing about these results: it is not queried."
                 err.print(anew, markup=False, highlight=False, soft_wrap=True)
                 continue
             threat = ThreatModel(space_from_json(store.space(run), schema), run.key.budget)

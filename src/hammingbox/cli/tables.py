@@ -30,5 +30,6 @@ def empty_grid(columns: Sequence[Column]) -> Grid:
     """A narrow grid, so that 80 columns are enough: words left, numbers right."""
     grid = Grid(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, show_edge=False)
     for column in columns:
-        grid.add_column(Text(column.heading), justify="left" if column.kind == "text" else "right")
+        words = column.kind == "text"
+        grid.add_column(Text(column.heading), justify="left" if words else "right", no_wrap=not words)
     return grid

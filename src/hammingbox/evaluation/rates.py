@@ -25,5 +25,3 @@ class Rate:
         centre = (p + z * z / (2 * n)) / (1 + z * z / n)
         half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
         return max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))
-
-

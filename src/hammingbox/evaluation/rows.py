@@ -106,5 +106,3 @@ class Rows:
             "forward": int(self.forward.sum()),
             "backward": int(self.backward.sum()),
         }
-
-

@@ -11,7 +11,8 @@ from torch import Tensor
 from hammingbox.attacks.base import Attack
 from hammingbox.data.schema import Dataset
 from hammingbox.errors import InputError, TooExpensiveError
-from hammingbox.evaluation.evaluate import Evaluation, Rows, check_evaluation, evaluate_batch
+from hammingbox.evaluation.evaluate import Evaluation, check_evaluation, evaluate_batch
+from hammingbox.evaluation.rows import Rows
 from hammingbox.problem import DEFAULT_MEMORY
 from hammingbox.running.store.environment import environment
 from hammingbox.running.store.records import RunKey

@@ -1,4 +1,4 @@
-"""The commands that make a store's runs again, written from its keys."""
+"""The commands that repeat a store's runs, written from its keys."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 from hammingbox.attacks import ATTACKS
 from hammingbox.data.registry import DATASETS, Source
-from hammingbox.report.labels import arguments
+from hammingbox.report.labels import ANY_OTHER, arguments, goal_of
 from hammingbox.running.store import Run
 from hammingbox.text.synonyms import WORDNET
 
@@ -17,13 +17,13 @@ def commands(
 ) -> list[str]:
     """One `compare` for each victim and seed; `attack` where settings are not the defaults.
 
-    All runs of a victim get as many rows as the longest of them has: a store does not say what was asked for.
+    All runs on a victim get as many rows as the longest of them: a store does not hold the number that was requested.
 
     Args:
         runs: of one data set and split.
         spaces: S(x) as JSON by its hash.
         classes: names by class id, for targets.
-        folder: where the store lies.
+        folder: holds the store.
     """
     together: dict[tuple[str, ...], tuple[dict[str, None], set[int]]] = {}
     lines = []
@@ -33,7 +33,8 @@ def commands(
         options = ["--split", run.key.split, "--seed", str(run.key.seed), *space_options(run, spaces)]
         rows = max((r.rows for r in runs if r.key.victim_sha256 == run.key.victim_sha256), default=run.rows)
         options += ["--rows", str(rows)]
-        if known and run.key.target is None:
+        goal = goal_of(run, classes)
+        if known and goal == ANY_OTHER:
             names, budgets = together.setdefault((*place, *options), ({}, set()))
             names[run.name] = None
             budgets.add(run.key.budget)
@@ -42,9 +43,7 @@ def commands(
         if run.name in ATTACKS:
             default = arguments(repr(ATTACKS[run.name]()))
             line += [word for part in arguments(run.key.attack) if part not in default for word in ("--set", part)]
-        if run.key.target is not None:
-            line += ["--target", classes[run.key.target]]
-        lines.append(shlex.join(line))
+        lines.append(shlex.join([*line, *goal_options(goal)]))
     compared = [
         shlex.join(["hammingbox", "compare", *place, "--attacks", ",".join(names), "--budgets", _listed(budgets)])
         for place, (names, budgets) in together.items()
@@ -52,10 +51,15 @@ def commands(
     return [f"{line} --out {shlex.quote(str(folder))}" for line in [*compared, *lines]]
 
 
-def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The options that give a run's S(x), beyond what its data set has by itself.
+def goal_options(goal: Mapping[str, Any]) -> list[str]:
+    """The options that give a goal; none for any wrong class."""
+    return ["--target", str(goal["label"])] if goal.get("kind") == "target" else []
 
-    Where the data's own limits are not known here (an own file's schema.toml) or were switched off, all are named.
+
+def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The options that give a run's S(x), beyond the limits that its data set has by default.
+
+    All limits are named where the default ones are unknown (a user's own file) or were switched off.
     """
     space = spaces[run.key.space_sha256]
     own = DATASETS.get(run.key.data)
@@ -84,7 +88,7 @@ def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str
 
 
 def _includes(space: Mapping[str, Any], own: Source) -> bool:
-    """Whether a space has the limits that its data set has by itself."""
+    """Whether a space has the default limits of its data set."""
     written = space.get("forbidden") or {}
     return (
         own.kept == (space.get("kept") or {})

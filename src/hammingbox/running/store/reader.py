@@ -12,7 +12,8 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError
-from hammingbox.evaluation.evaluate import Rows, attackable
+from hammingbox.evaluation.evaluate import attackable
+from hammingbox.evaluation.rows import Rows
 from hammingbox.running.store.blobs import blobs_to_ids, blobs_to_logits
 from hammingbox.running.store.database import Database
 from hammingbox.running.store.records import Run, RunKey, Session

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hammingbox.data.schema import Schema
-from hammingbox.evaluation.evaluate import Rows
+from hammingbox.evaluation.rows import Rows
 from hammingbox.files import sha256
 from hammingbox.running.store.blobs import ids_to_blobs, logits_to_blobs
 from hammingbox.running.store.database import Database

@@ -32,8 +32,8 @@ from hammingbox.report.summary import worst_case
 from hammingbox.running.store import Run, RunKey, Store
 from hammingbox.running.store.store import space_digest
 from hammingbox.running.tasks import Task
-from report_toys import HOSTILE, LETTERS, NASTY, TABLE, fill
 from toys import toy_schema
+from toys.result_folders import HOSTILE, LETTERS, NASTY, TABLE, fill
 
 
 @pytest.fixture(scope="module")

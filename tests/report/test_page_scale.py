@@ -7,8 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from browser import browser, needs_browser
 from hammingbox.report.page.folder import write_report
+from toys.browser import browser, needs_browser
 
 BENCHMARK = Path(__file__).parent.parent / "benchmarks" / "report.py"
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from browser import Page, browser, needs_browser
 from hammingbox.evaluation.evaluate import Rows
 from hammingbox.report.page.folder import write_report
 from hammingbox.running.store import Store
 from hammingbox.text.tokens import join_words
-from report_toys import HOSTILE, LETTERS, TABLE, TEXT, fill
 from toys import toy_schema
+from toys.browser import Page, browser, needs_browser
+from toys.result_folders import HOSTILE, LETTERS, TABLE, TEXT, fill
 
 pytestmark = needs_browser
 
