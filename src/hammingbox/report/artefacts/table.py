@@ -17,6 +17,9 @@ _LATEX = {
 }  # fmt: skip
 
 
+_A = {"text": "a text", "number": "a number", "interval": "an interval"}
+
+
 class Interval(NamedTuple):
     """The two ends of an interval, in the unit of its column."""
 
@@ -121,7 +124,7 @@ class Table:
                 raise ValueError(f"expected {len(self.columns)} values per row, got {len(row)}: {row}.")
             for column, value in zip(self.columns, row, strict=True):
                 if not column.accepts(value):
-                    raise TypeError(f"expected a {column.kind} under {column.heading!r}, got {value!r}.")
+                    raise TypeError(f"expected {_A[column.kind]} under {column.heading!r}, got {value!r}.")
 
     @property
     def headings(self) -> tuple[str, ...]:
