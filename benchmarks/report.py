@@ -63,6 +63,7 @@ def synthetic_rows(schema: Schema, rows: int, budget: int, seed: int) -> Rows:
         forward=passes[0],
         backward=passes[1],
         stage=torch.zeros(rows, dtype=torch.int64),
+        proven=torch.zeros_like(correct),
     )
 
 

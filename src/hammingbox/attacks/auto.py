@@ -40,6 +40,11 @@ class Auto(Search):
 
     minimum: bool = False
 
+    @property
+    def uses_gradient(self) -> bool:
+        """Some of its stages do."""
+        return True
+
     def stages(self, problem: Problem, *, last: bool = True) -> tuple[Search, ...]:
         """The attacks in order, for this victim and budget.
 

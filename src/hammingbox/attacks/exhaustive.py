@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -42,6 +43,13 @@ class Exhaustive(Search):
     verdict: bool = False
     max_passes: int = 20_000
     skip: bool = False
+
+    exact: ClassVar[bool] = True
+
+    @property
+    def uses_gradient(self) -> bool:
+        """A verdict orders its tries by gradients."""
+        return self.verdict
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Enumerates distance 1, then 2, up to the budget."""

@@ -1,10 +1,8 @@
 """`hammingbox compare`: several attacks at several budgets on the same rows, as a table and a report."""
 
-from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,7 +13,9 @@ from hammingbox.cli.options import (
     BatchSize,
     DataDir,
     DataName,
+    Device,
     Forbid,
+    From,
     FullSpaceFlag,
     Immutable,
     Json,
@@ -28,47 +28,17 @@ from hammingbox.cli.options import (
     Seed,
     Split,
     Task,
+    To,
     budgets_from,
     changes_from,
+    device_from,
+    goal_from,
 )
-from hammingbox.data.dataset import Dataset
-from hammingbox.errors import InputError, TooExpensiveError
-from hammingbox.evaluation.diagnose import Finding, diagnose_victim
-from hammingbox.evaluation.evaluation import Evaluation
-from hammingbox.report.comparison import Comparison
+from hammingbox.errors import InputError
+from hammingbox.report.comparison import COMPARED, ORACLE, Comparison, ComparisonJob, compare_attacks
 from hammingbox.report.page.folder import PAGE, write_report
-from hammingbox.running.evaluate import evaluate
-from hammingbox.running.record import evaluate_into
-from hammingbox.running.store import FILE, Store, open_store
-from hammingbox.threat.space import Space
-from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint, weights_digest
-
-ORACLE = "oracle"
-COMPARED = (
-    "auto", "pcaa", "sa", "ga", "gsa", "gga", "hotflip", "hotflip_beam", "swap", "genetic", "random", ORACLE,
-)  # fmt: skip
-"""What is compared unless the user says otherwise: the paper's attacks, the strongest one, and the limit."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is compared with what."""
-
-    data: str
-    rows: Dataset
-    space: Space
-    checkpoint: Checkpoint
-    victim: Path
-    attacks: Sequence[str]
-    budgets: Sequence[int]
-    seed: int
-    folder: Path | None
-    split: str = "test"
-    batch_size: int = 256
-    memory: int = 512 * 2**20
-    asked: dict[str, Sequence[Finding]] = field(default_factory=dict)
-    """What victims showed when they were asked, by the hash of their weights; jobs on one folder share it."""
+from hammingbox.running.store import FILE, MemoryStore, open_store
+from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
 
 
 def compare(
@@ -82,11 +52,13 @@ def compare(
     rows: Rows = 100,
     seed: Seed = 0,
     out_dir: Annotated[
-        Path | None, typer.Option("--out", help="Results folder with report.html; a run that was stopped goes on.")
+        Path | None, typer.Option("--out", help="Results folder with report.html; a run that was stopped resumes.")
     ] = None,
     oracle: Annotated[
         bool, typer.Option("--oracle", help="Run the exact oracle where it is affordable and show every attack's gap.")
     ] = False,
+    sources: From = None,
+    targets: To = None,
     split: Split = "test",
     label: Label = None,
     schema_file: SchemaFile = None,
@@ -98,6 +70,7 @@ def compare(
     neighbours: Neighbours = None,
     batch_size: BatchSize = 256,
     memory: Memory = 512,
+    device: Device = "cpu",
     json: Json = False,
 ) -> None:
     """Compares attacks x budgets on the same rows, for one model or several."""
@@ -109,82 +82,48 @@ def compare(
     paths = [*(checkpoints or ()), *(victim or ())]
     if not paths:
         raise InputError("expected at least one checkpoint, got none. Name one with --victim DIR.")
-    opened = Task.of(data, label, schema_file, data_dir)
-    job = Job(
+    task, where = Task.of(data, label, schema_file, data_dir), device_from(device)
+    job = ComparisonJob(
         data=data,
-        rows=opened.part(split, rows),
-        space=opened.space(changes_from(immutable, forbid, full_space, protect, neighbours)),
-        checkpoint=load_checkpoint(paths[0], schema=opened.splits.schema),
-        victim=paths[0],
+        rows=task.part(split, rows),
+        space=task.space(changes_from(immutable, forbid, full_space, protect, neighbours)),
         attacks=names,
         budgets=budgets_from(budgets),
+        goal=goal_from(sources, targets),
         seed=seed,
-        folder=out_dir,
         split=split,
         batch_size=batch_size,
         memory=memory * 2**20,
     )
-    found = [
-        run(job)
-        if len(paths) == 1
-        else run(replace(job, checkpoint=load_checkpoint(path, schema=opened.splits.schema), victim=path))
-        for path in paths
-    ]
+    found = []
+    for path in paths:
+        checkpoint = load_checkpoint(path, schema=task.splits.schema)
+        checkpoint.victim.to(where)
+        found.append(run_comparison(job, checkpoint, path, out_dir))
     if out_dir is not None:
-        write_report(out_dir, asked=job.asked)
+        write_report(out_dir, queried={comparison.weights: comparison.queried for comparison in found})
     if json:
         print_json([
-            {"budget": cell.budget}
-            | (cell.summary or {})
-            | {"attack": cell.attack, "victim": str(path), "refused": cell.refused}
+            record | {"victim": str(path)}
             for path, comparison in zip(paths, found, strict=True)
-            for cell in comparison.cells
+            for record in comparison.summary.records()
         ])  # fmt: skip
         return
     if len(found) > 1:
-        show_models(found)
+        show_models([comparison.summary for comparison in found])
     for comparison in found:
-        show(comparison, gaps=oracle)
+        show(comparison.summary, comparison.findings, gaps=oracle)
     if out_dir is not None:
         say(f"records: {plain(out_dir / FILE)}\nreport: {plain(out_dir / PAGE)}")
 
 
-def run(job: Job) -> Comparison:
-    """Runs every cell that the results folder does not hold yet."""
-    threats = [ThreatModel(job.space, budget) for budget in job.budgets]
-    comparison = Comparison(
-        data=Path(job.data).name,
-        victim=f"{job.checkpoint.model} ({job.victim.name})",
-        findings=diagnose_victim(job.checkpoint.victim, job.rows, max(threats, key=lambda threat: threat.budget)),
-    )
-    job.asked[weights_digest(job.checkpoint.victim)] = tuple(comparison.findings)
+def run_comparison(job: ComparisonJob, checkpoint: Checkpoint, place: Path, folder: Path | None) -> Comparison:
+    """Runs a comparison with a progress bar, into a results folder if there is one."""
     with progress() as bars, ExitStack() as stack:
-        store = None if job.folder is None else stack.enter_context(open_store(job.folder, create=True))
-        task = bars.add_task("compare", total=len(job.attacks) * len(threats) * len(job.rows))
-        for name in job.attacks:
-            for threat in threats:
-                bars.update(task, description=f"{name}, budget {threat.budget}")
-                before = bars.tasks[task].completed
-                try:
-                    result = _cell(job, store, name, threat, lambda done, _fallen: bars.update(task, advance=done))
-                except TooExpensiveError as error:
-                    comparison.refuse(name, threat.budget, str(error))
-                    bars.update(task, completed=before + len(job.rows))
-                    continue
-                comparison.add(name, threat.budget, result)
-    comparison.finish()
-    return comparison
+        store = stack.enter_context(MemoryStore() if folder is None else open_store(folder, create=True))
+        bar = bars.add_task("compare", total=job.steps)
 
+        def show_progress(name: str, budget: int, rows: int) -> None:
+            bars.update(bar, advance=rows, description=f"{name}, budget {budget}")
 
-def _cell(
-    job: Job, store: Store | None, name: str, threat: ThreatModel, on_rows: Callable[[int, int], None]
-) -> Evaluation:
-    options: dict[str, Any] = {
-        "batch_size": job.batch_size, "seed": job.seed, "memory": job.memory, "on_rows": on_rows,
-    }  # fmt: skip
-    if store is None:
-        return evaluate(job.checkpoint.victim, job.rows, threat, attack_named(name), **options)
-    return evaluate_into(
-        store, job.checkpoint, job.rows, threat, attack_named(name),
-        name=name, place=str(job.victim), source=job.data, split=job.split, **options,
-    )  # fmt: skip
+        return compare_attacks(job, checkpoint, place, store, show_progress)

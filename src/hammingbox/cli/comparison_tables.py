@@ -1,68 +1,99 @@
-"""How `compare` shows what it found on a terminal."""
+"""How `compare` shows its results on a terminal."""
 
 from collections.abc import Callable, Sequence
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
+from rich.text import Text
 
 from hammingbox.cli.console import out, plain, say
 from hammingbox.cli.findings import show_findings
-from hammingbox.report.comparison import Comparison
+from hammingbox.cli.tables import empty_grid, grid_of
+from hammingbox.evaluation.diagnose import Finding
+from hammingbox.report.artefacts.table import MISSING, Column, Table, Value
+from hammingbox.report.summary import Cell, VictimSummary
+
+CLEAN = "none"
+"""Stands for no attack."""
 
 
-def show_models(comparisons: Sequence[Comparison]) -> None:
+def show_models(summaries: Sequence[VictimSummary]) -> None:
     """Prints the paper's defence table: the error of every model, clean and under each attack."""
-    budgets = comparisons[0].budgets
-    say(f"[bold]{plain(comparisons[0].data)}[/]: error in % of all rows, clean and under each attack")
-    table = Table(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, show_edge=False)
-    for column in ("model", "attack"):
-        table.add_column(column)
-    for budget in budgets:
-        table.add_column(str(budget), justify="right", no_wrap=True)
-    for comparison in comparisons:
-        clean = "-" if comparison.accuracy is None else f"{100 * (1 - comparison.accuracy):.1f}"
-        table.add_row(plain(comparison.victim), "none", *[clean] * len(budgets), style="bold")
-        for attack in comparison.attacks:
-            table.add_row("", attack, *(_robust_error(comparison, attack, budget) for budget in budgets))
-    out.print(table)
+    say(f"[bold]{plain(summaries[0].results.data)}[/]: error in % of all rows, clean and under each attack")
+    table = models_table(summaries)
+    grid = grid_of(table)
+    for shown, (_, attack, *_errors) in zip(grid.rows, table.rows, strict=True):
+        shown.style = "bold" if attack == CLEAN else ""
+    out.print(grid)
 
 
-def _robust_error(comparison: Comparison, attack: str, budget: int) -> str:
-    cell = comparison.cell(attack, budget)
-    return "-" if cell is None or cell.summary is None else f"{100 * cell.summary['robust_error']:.1f}"
+def models_table(summaries: Sequence[VictimSummary]) -> Table:
+    """One line per model without an attack, and one per attack; a column per budget."""
+    budgets = summaries[0].budgets
+    lines: list[tuple[Value, ...]] = []
+    for summary in summaries:
+        clean = summary.clean_error
+        lines.append((summary.name, CLEAN, *[None if clean is None else 100 * clean.value] * len(budgets)))
+        lines += [("", *line) for line in _by_budget(summary, lambda cell: 100 * cell.robust_error)]
+    columns = (Column.text("model"), Column.text("attack"), *_budget_columns(budgets, ".1f"))
+    return Table("Error in % of all rows, clean and under each attack", columns, tuple(lines))
 
 
-def show(comparison: Comparison, *, gaps: bool = False) -> None:
-    """Prints the table of success and time, the gaps to the oracle when asked, and what is doubtful."""
-    say(f"[bold]{plain(comparison.data)}, {plain(comparison.victim)}[/]: success in %, and seconds a row")
-    out.print(_table(comparison, _success))
+def show(summary: VictimSummary, findings: Sequence[Finding], *, gaps: bool = False) -> None:
+    """Prints success and time, proofs where there are any, the gaps to the oracle on request, and findings."""
+    say(f"[bold]{plain(summary.results.data)}, {plain(summary.name)}[/]: success in %, and seconds per row")
+    _show_success(summary)
+    if summary.has_proofs:
+        say("[bold]worst case[/]: rows that any attack broke, rows proven unbreakable, and the rest")
+        out.print(grid_of(status_table(summary)))
     if gaps:
-        out.print("[bold]optimality gap[/]: points of success that the oracle has and the attack has not")
-        out.print(_table(comparison, _gap))
-    show_findings(comparison.findings)
+        say("[bold]optimality gap[/]: breakable rows that the attack misses, in % of the attacked rows")
+        out.print(grid_of(gap_table(summary)))
+    show_findings(findings)
 
 
-def _table(comparison: Comparison, cell: Callable[[Comparison, str, int], str]) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, show_edge=False)  # 80 columns are enough
-    table.add_column("budget", no_wrap=True)
-    for budget in comparison.budgets:
-        table.add_column(str(budget), justify="right", no_wrap=True)
-    for attack in comparison.attacks:
-        table.add_row(attack, *(cell(comparison, attack, budget) for budget in comparison.budgets))
-    return table
+def status_table(summary: VictimSummary) -> Table:
+    """Broken, proven and unknown rows in the worst case at each budget."""
+    columns = (Column.text("budget"), *_budget_columns([line.budget for line in summary.worst], "d"))
+    lines: tuple[tuple[Value, ...], ...] = (
+        ("broken", *(line.success.hits for line in summary.worst)),
+        ("proven", *(line.proven for line in summary.worst)),
+        ("unknown", *(line.unknown for line in summary.worst)),
+    )
+    return Table("Rows in the worst case over all attacks", columns, lines)
 
 
-def _success(comparison: Comparison, attack: str, budget: int) -> str:
-    """As in the paper's attack table; the best success of a budget is bold."""
-    cell = comparison.cell(attack, budget)
-    if cell is None or cell.summary is None:
-        return "-"
-    rate, seconds = cell.summary["success_rate"], cell.summary["seconds"] / max(cell.summary["attacked"], 1)
-    shown = f"{100 * rate:.1f}"
-    return f"{f'[bold]{shown}[/]' if rate == comparison.best(budget) else shown} [dim]{seconds:5.3f}[/]"
+def gap_table(summary: VictimSummary) -> Table:
+    """How much success every attack lacks, where an exact attack was run."""
+    columns = (Column.text("budget"), *_budget_columns(summary.budgets, ".1f"))
+    lines = _by_budget(summary, lambda cell: None if cell.gap is None else 100 * cell.gap)
+    return Table("Breakable rows that the attack misses, in %", columns, tuple(lines))
 
 
-def _gap(comparison: Comparison, attack: str, budget: int) -> str:
-    cell = comparison.cell(attack, budget)
-    gap = cell.summary.get("optimality_gap") if cell is not None and cell.summary is not None else None
-    return "-" if gap is None else f"{100 * gap:.1f}"
+def _budget_columns(budgets: Sequence[int], form: str) -> list[Column]:
+    return [Column.number(str(budget), form) for budget in budgets]
+
+
+def _by_budget(summary: VictimSummary, value: Callable[[Cell], float | None]) -> list[tuple[Value, ...]]:
+    """One line per attack: its name, and a value for each budget where it ran."""
+    return [
+        (
+            attack,
+            *(None if (cell := summary.ran(attack, budget)) is None else value(cell) for budget in summary.budgets),
+        )
+        for attack in summary.attacks
+    ]
+
+
+def _show_success(summary: VictimSummary) -> None:
+    """As in the paper's attack table, success and seconds in each cell; the best success at a budget is bold."""
+    grid = empty_grid((Column.text("budget"), *_budget_columns(summary.budgets, ".1f")))
+    for attack in summary.attacks:
+        cells = []
+        for budget in summary.budgets:
+            cell = summary.ran(attack, budget)
+            if cell is None:
+                cells.append(Text(MISSING))
+                continue
+            style = "bold" if cell.rate == summary.best(budget) else ""
+            cells.append(Text.assemble((f"{100 * cell.rate:.1f}", style), " ", (f"{cell.seconds:5.3f}", "dim")))
+        grid.add_row(attack, *cells)
+    out.print(grid)

@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
-from hammingbox.cli.compare import COMPARED, Job, run
+from hammingbox.cli.compare import run_comparison
 from hammingbox.cli.comparison_tables import show
 from hammingbox.cli.console import plain, say
 from hammingbox.cli.options import Task
 from hammingbox.cli.training_progress import training_progress
 from hammingbox.errors import FileError
+from hammingbox.report.comparison import ComparisonJob
 from hammingbox.report.page.folder import write_report
 from hammingbox.running.verify_store import verify_store
 from hammingbox.training.config import TrainConfig
@@ -26,32 +27,22 @@ def demo(
     rows: Annotated[int, typer.Option(min=1, help="Test rows attacked.")] = 100,
 ) -> None:
     """Trains the Splice LSTM, compares attacks at budgets 1 to 5, verifies the results, writes a report."""
-    opened, victim = Task.of("splice"), folder / "victim"
-    schema = opened.splits.schema
+    task, victim = Task.of("splice"), folder / "victim"
+    schema = task.splits.schema
     try:
         checkpoint = load_checkpoint(victim, schema=schema)
     except FileError:  # the first time
         untrained = Checkpoint(build("lstm", schema, seed=0), "lstm", {}, schema)
         config = TrainConfig()
-        with training_progress("lstm", opened.name, config) as callbacks:
-            train_victim(opened.splits, untrained, config, victim, data=opened.name, **callbacks)
+        with training_progress("lstm", task.name, config) as callbacks:
+            train_victim(task.splits, untrained, config, victim, data=task.name, **callbacks)
         checkpoint = load_checkpoint(victim, schema=schema)
     training = checkpoint.training
     say(f"victim: LSTM, test accuracy {100 * training['test_accuracy']:.2f} %, trained in {training['seconds']:.0f} s")
-    job = Job(
-        data="splice",
-        rows=opened.part("test", rows),
-        space=opened.space(),
-        checkpoint=checkpoint,
-        victim=victim,
-        attacks=COMPARED,
-        budgets=range(1, 6),
-        seed=0,
-        folder=folder,
-    )
-    comparison = run(job)
-    page = write_report(folder, asked=job.asked)
-    show(comparison)
+    job = ComparisonJob(data="splice", rows=task.part("test", rows), space=task.space())
+    comparison = run_comparison(job, checkpoint, victim, folder)
+    page = write_report(folder, queried={comparison.weights: comparison.queried})
+    show(comparison.summary, comparison.findings)
     checked = verify_store(folder)
     if not checked.ok:
         raise FileError(f"expected every result to hold, got: {checked.problems[0]}. See `hammingbox verify {folder}`.")

@@ -1,4 +1,4 @@
-"""`hammingbox diagnose`, and how findings are shown wherever there are any."""
+"""`hammingbox diagnose`, and how findings are shown on a terminal."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -6,17 +6,27 @@ from typing import Annotated
 
 import typer
 
-from hammingbox.attacks import ATTACKS, attack_named
 from hammingbox.cli.console import plain, print_json, progress, say
-from hammingbox.cli.options import DataDir, DataName, Json, Label, SchemaFile, Seed, Task, VictimPath, budgets_from
-from hammingbox.evaluation.diagnose import Finding, diagnose_results, diagnose_victim
-from hammingbox.evaluation.rates import Rate
-from hammingbox.running.evaluate import evaluate
+from hammingbox.cli.options import (
+    DataDir,
+    DataName,
+    Device,
+    From,
+    Json,
+    Label,
+    SchemaFile,
+    Seed,
+    Task,
+    To,
+    VictimPath,
+    budgets_from,
+    device_from,
+    goal_from,
+)
+from hammingbox.evaluation.diagnose import Finding
+from hammingbox.running.probe import PROBES, probe_victim
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import load_checkpoint
-
-PROBES = ("hotflip", "pcaa", "ga", "random")
-"""Two attacks with gradients and two without: where they disagree the wrong way round, something is amiss."""
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
@@ -27,30 +37,27 @@ def diagnose(
     budgets: Annotated[str, typer.Option(help="Budgets: 1-3 or 1,3.")] = "1-3",
     rows: Annotated[int, typer.Option(min=1, help="How many test rows are used.")] = 50,
     seed: Seed = 0,
+    sources: From = None,
+    targets: To = None,
     label: Label = None,
     schema_file: SchemaFile = None,
     data_dir: DataDir = None,
+    device: Device = "cpu",
     json: Json = False,
 ) -> None:
     """Checks whether an evaluation of this victim would be sound; exit code 1 when a check says it is not."""
-    opened = Task.of(data, label, schema_file, data_dir)
-    model = load_checkpoint(victim, schema=opened.splits.schema).victim
-    part = opened.part("test", min(rows, len(opened.splits.test)))
-    threats = [ThreatModel(opened.space(), budget) for budget in budgets_from(budgets)]
-    findings = diagnose_victim(model, part, threats[-1])
-    rates: dict[tuple[str, int], Rate] = {}
-    if all(finding.severity != "error" for finding in findings):
-        with progress() as bars:
-            task = bars.add_task("probe", total=len(PROBES) * len(threats))
-            for name in PROBES:
-                for threat in threats:
-                    rates[name, threat.budget] = evaluate(
-                        model, part, threat, attack_named(name), seed=seed
-                    ).success_rate
-                    bars.update(task, advance=1, description=f"{name}, budget {threat.budget}")
-        findings += diagnose_results(rates, {name: ATTACKS[name]().needs_gradient for name in PROBES})
+    task = Task.of(data, label, schema_file, data_dir)
+    model = load_checkpoint(victim, schema=task.splits.schema).victim.to(device_from(device))
+    part, space = task.part("test", min(rows, len(task.splits.test))), task.space()
+    threats = [ThreatModel(space, budget) for budget in sorted(budgets_from(budgets))]
+    with progress() as bars:
+        bar = bars.add_task("diagnose", total=len(PROBES) * len(threats))
+        findings = probe_victim(
+            model, part, threats, goal=goal_from(sources, targets), seed=seed,
+            on_attack=lambda name, budget: bars.update(bar, advance=1, description=f"{name}, budget {budget}"),
+        )  # fmt: skip
     if json:
-        print_json({"findings": [asdict(finding) for finding in findings]})
+        print_json({"findings": [asdict(finding) | {"slug": finding.slug} for finding in findings]})
     else:
         show_findings(findings)
     if any(finding.severity == "error" for finding in findings):
@@ -58,9 +65,10 @@ def diagnose(
 
 
 def show_findings(findings: Sequence[Finding]) -> None:
-    """Prints what is doubtful, or that nothing is."""
+    """Prints what is doubtful, or that no check found a problem."""
     if not findings:
-        say("diagnostics: nothing doubtful was seen")
+        say("diagnostics: no check found a problem")
     for finding in findings:
         say(f"[{_COLOURS[finding.severity]}]{finding.severity}[/] {finding.check}: {plain(finding.seen)};")
         say(f"  {plain(finding.means)}. To do: {plain(finding.remedy)}.")
+        say(f"  [dim]see docs: diagnostics/{finding.slug}[/]")

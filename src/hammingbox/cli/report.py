@@ -1,50 +1,30 @@
 """`hammingbox report`: the page of a results folder, built from its store at any time."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hammingbox.cli.console import err, plain, say
-from hammingbox.data.dataset import Dataset
-from hammingbox.evaluation.diagnose import Finding, diagnose_victim
 from hammingbox.report.page.folder import write_report
-from hammingbox.running.store import FILE, open_store
-from hammingbox.threat.space_json import space_from_json
-from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.victims.checkpoint import load_checkpoint, weights_digest
+from hammingbox.report.page.query_victims import query_victims
+from hammingbox.running.store import FILE
 
 
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder, or its results.sqlite.")],
     diagnose: Annotated[
         bool,
-        typer.Option("--diagnose", help="Also ask the victims and look at their gradients; needs their checkpoints."),
+        typer.Option("--diagnose", help="Also query the victims and check their gradients; needs their checkpoints."),
     ] = False,
 ) -> None:
-    """Builds DIR/report.html from DIR/results.sqlite alone, of a finished run or of one that is still going on."""
+    """Builds DIR/report.html from DIR/results.sqlite alone, of a finished run or of one that is still running."""
     if folder.name == FILE:  # as `results` and `verify` take it
         folder = folder.parent
-    page = write_report(folder, asked=_ask(folder) if diagnose else None)
+    page = write_report(folder, queried=query_victims(folder, _warn) if diagnose else None)
     say(f"report: {plain(page)}")
 
 
-def _ask(folder: Path) -> dict[str, Sequence[Finding]]:
-    """What each victim shows on its recorded clean rows, at the largest budget it was attacked with."""
-    found: dict[str, Sequence[Finding]] = {}
-    gone: set[str] = set()
-    with open_store(folder, readonly=True) as store:
-        for run in sorted(store.runs(), key=lambda run: -run.key.budget):
-            if run.key.victim_sha256 in found or run.key.victim_sha256 in gone or not run.rows:
-                continue
-            schema, rows = store.schema(run), store.rows(run.id)
-            victim = load_checkpoint(Path(run.victim), schema=schema).victim
-            if weights_digest(victim) != run.key.victim_sha256:
-                gone.add(run.key.victim_sha256)
-                anew = f"{run.victim} was trained anew since and says nothing about these results: it is not asked."
-                err.print(anew, markup=False, highlight=False, soft_wrap=True)
-                continue
-            threat = ThreatModel(space_from_json(store.space(run), schema), run.key.budget)
-            found[run.key.victim_sha256] = diagnose_victim(victim, Dataset(schema, rows.clean, rows.labels), threat)
-    return found
+def _warn(victim: str) -> None:
+    text = f"{victim} was trained again since and says nothing about these results: it is not queried."
+    err.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,1 +1,1 @@
-"""Tables, and the self-contained HTML page of a results folder."""
+"""What results say: their aggregation, the HTML page of a results folder, and tables and figures for papers."""

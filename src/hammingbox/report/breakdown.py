@@ -1,4 +1,4 @@
-"""Where rows fall: which classes, and by changes of which features."""
+"""Which rows are broken: of which classes, and by changes of which features."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Int64
 
 from hammingbox.evaluation.rates import Rate
-from hammingbox.report.result_set import Study
-from hammingbox.report.summary import seen_at, seen_by
+from hammingbox.report.result_set import ResultSet
+from hammingbox.report.status import joined_statuses, statuses_by_budget
 
 _INVISIBLE = {"": "(empty)", " ": "(space)", "\n": "(line break)"}
 """Categories that cannot be seen are named, here and in `render_row.js`."""
@@ -16,40 +16,46 @@ _INVISIBLE = {"": "(empty)", " ": "(space)", "\n": "(line break)"}
 
 @dataclass(frozen=True)
 class ClassLine:
-    """A true class: what of it falls in the worst case at each budget, and what it turns into."""
+    """A true class.
+
+    Attributes:
+        name: of the class.
+        rows: rows of this class.
+        correct: those that the victim got right before.
+        by_budget: broken rows in the worst case, over attacked rows, at each budget the victim was attacked with.
+        becomes: other classes with their share of this class's broken rows, over all runs.
+    """
 
     name: str
     rows: int
     correct: int
     by_budget: Mapping[int, Rate]
-    """Only budgets that the victim was attacked with."""
     becomes: tuple[tuple[str, float], ...]
-    """Other classes with their share of this class's fallen rows, over all runs."""
 
 
-def by_class(study: Study, victim: str) -> list[ClassLine]:
-    """One line for each true class a victim was asked about."""
-    labels, classes = np.array(study.labels, dtype=np.int64), study.schema.classes
-    runs = list(study.select(victim=victim))
-    overall = seen_by(len(labels), runs)
-    seen = seen_at(study, victim)
-    turned = np.zeros((len(classes), len(classes)), np.int64)
+def by_class(results: ResultSet, victim: str) -> list[ClassLine]:
+    """One line for each true class of a victim's rows."""
+    labels, classes = np.array(results.labels, dtype=np.int64), results.schema.classes
+    runs = list(results.select(victim=victim))
+    overall = joined_statuses(len(labels), runs)
+    by_budget = statuses_by_budget(results, victim)
+    became = np.zeros((len(classes), len(classes)), np.int64)
     for run in runs:
-        np.add.at(turned, (labels[run.place[run.success]], run.predicted[run.success]), 1)
+        np.add.at(became, (labels[run.place[run.broken]], run.predicted[run.broken]), 1)
     lines = []
     for number, name in enumerate(classes):
         mine = labels == number
-        if not (mine & overall.asked).any():
+        if not (mine & overall.seen).any():
             continue
-        total = max(1, int(turned[number].sum()))
-        order = np.argsort(-turned[number], kind="stable")
+        total = max(1, int(became[number].sum()))
+        order = np.argsort(-became[number], kind="stable")
         lines.append(
             ClassLine(
                 name,
-                int((mine & overall.asked).sum()),
+                int((mine & overall.seen).sum()),
                 int((mine & overall.correct).sum()),
-                {b: Rate(int((mine & s.fell).sum()), int((mine & s.attacked).sum())) for b, s in seen.items()},
-                tuple((classes[k], float(turned[number, k]) / total) for k in order[:3] if turned[number, k]),
+                {b: Rate(int((mine & s.broken).sum()), int((mine & s.attacked).sum())) for b, s in by_budget.items()},
+                tuple((classes[k], float(became[number, k]) / total) for k in order[:3] if became[number, k]),
             )
         )
     return lines
@@ -57,41 +63,54 @@ def by_class(study: Study, victim: str) -> list[ClassLine]:
 
 @dataclass(frozen=True)
 class FeatureLine:
-    """A feature: in how many fallen rows it was changed, and how."""
+    """A feature and how it was changed in broken rows.
+
+    Attributes:
+        index: its place in the schema.
+        name: of the feature.
+        changed: broken rows of all runs that change it.
+        share: the same, over the broken rows of all runs.
+        commonest: its most frequent change.
+        times: how often that one occurs.
+    """
 
     index: int
     name: str
     changed: int
     share: float
-    """Of the fallen rows of all runs."""
     commonest: str
     times: int
 
 
 @dataclass(frozen=True, eq=False)
-class Attacked:
-    """Which features fallen rows were changed in, over all runs."""
+class FeatureChanges:
+    """Which features were changed in broken rows, over all runs.
 
-    fallen: int
+    Attributes:
+        broken: broken rows of all runs.
+        per_feature: how many of them change each feature.
+        lines: the features that were changed, the most frequent first.
+        swaps: the most frequent (before, after, times), whatever the feature.
+    """
+
+    broken: int
     per_feature: Int64[np.ndarray, "features"]
     lines: tuple[FeatureLine, ...]
-    """Most attacked first; features that were never changed are left out."""
     swaps: tuple[tuple[str, str, int], ...]
-    """The commonest (before, after), whatever the feature."""
 
 
-def by_feature(study: Study, *, swaps: int = 12) -> Attacked:
-    """Counts the changes of every row that fell in any run."""
-    features = study.schema.features
-    clean = study.clean_ids()
-    parts = [(run.changes.take(run.success), run.place[run.success]) for run in study.runs]
+def by_feature(results: ResultSet, *, swaps: int = 12) -> FeatureChanges:
+    """Counts the changes of every row that was broken in any run."""
+    features = results.schema.features
+    clean = results.clean_ids()
+    parts = [(run.changes.take(run.broken), run.place[run.broken]) for run in results.runs]
     where = np.concatenate([np.empty(0, np.int64), *(part.keys for part, _ in parts)])
     after = np.concatenate([np.empty(0, np.int64), *(part.values for part, _ in parts)])
     row = np.concatenate([np.empty(0, np.int64), *(place[part.owner()] for part, place in parts)])
-    fallen = sum(len(place) for _, place in parts)
+    broken = sum(len(place) for _, place in parts)
     per_feature = np.bincount(where, minlength=len(features))
-    # One number for each (feature, before, after): counting numbers is ten times faster than counting triples.
-    most = max(study.schema.cardinalities)
+    # (feature, before, after) as one number each: counting numbers is ten times faster than counting triples.
+    most = max(results.schema.cardinalities)
     kinds, times = np.unique((where * most + clean[row, where]) * most + after, return_counts=True)
     commonest: dict[int, tuple[str, int]] = {}
     pairs: dict[tuple[str, str], int] = {}
@@ -104,9 +123,9 @@ def by_feature(study: Study, *, swaps: int = 12) -> Attacked:
             commonest[feature] = (f"{before} → {now}", count)
     order = np.argsort(-per_feature, kind="stable").tolist()
     lines = tuple(
-        FeatureLine(i, features[i].name, int(per_feature[i]), float(per_feature[i]) / max(1, fallen), *commonest[i])
+        FeatureLine(i, features[i].name, int(per_feature[i]), float(per_feature[i]) / max(1, broken), *commonest[i])
         for i in order
         if per_feature[i]
     )
     ranked = sorted(pairs.items(), key=lambda item: -item[1])[:swaps]
-    return Attacked(fallen, per_feature, lines, tuple((old, new, count) for (old, new), count in ranked))
+    return FeatureChanges(broken, per_feature, lines, tuple((old, new, count) for (old, new), count in ranked))

@@ -1,83 +1,151 @@
-"""A comparison: several attacks at several budgets on the same rows, as a value."""
+"""A comparison: several attacks at several budgets on the same rows of one victim, run and summarised."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from jaxtyping import Bool
-from torch import Tensor
+from hammingbox.attacks import attack_named
+from hammingbox.data.dataset import Dataset
+from hammingbox.errors import TooExpensiveError
+from hammingbox.evaluation.diagnose import Finding, diagnose_victim
+from hammingbox.evaluation.rows import Rows
+from hammingbox.problem import DEFAULT_MEMORY
+from hammingbox.report.labels import goal_in_words
+from hammingbox.report.recorded_checks import findings_of
+from hammingbox.report.result_set import ResultSet
+from hammingbox.report.run_rows import RunFacts
+from hammingbox.report.summary import VictimSummary
+from hammingbox.running.executor import Executor
+from hammingbox.running.record import evaluate_into
+from hammingbox.running.store import Store
+from hammingbox.threat.goal import AnyOther, Goal
+from hammingbox.threat.space import Space
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.checkpoint import Checkpoint, weights_digest
 
-from hammingbox.attacks import ATTACKS
-from hammingbox.evaluation.diagnose import Finding, diagnose_results
-from hammingbox.evaluation.evaluation import Evaluation
-from hammingbox.evaluation.rates import Rate
-from hammingbox.report.summary import LIMITS
+ORACLE = "oracle"
+COMPARED = (
+    "auto", "pcaa", "sa", "ga", "gsa", "gga", "hotflip", "hotflip_beam", "swap", "genetic", "random", ORACLE,
+)  # fmt: skip
+"""What is compared unless the user says otherwise: the paper's attacks, the strongest one, and the limit."""
+
+OnProgress = Callable[[str, int, int], None]
+"""Called with the attack's name, its budget, and the number of rows done since the last call."""
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One attack at one budget: its summary, or why it was not run."""
+class ComparisonJob:
+    """What is compared, whatever the victim.
 
-    attack: str
-    budget: int
-    summary: dict[str, Any] | None
-    refused: str | None = None
-
-
-@dataclass
-class Comparison:
-    """Cells of a table of attacks and budgets on one victim."""
+    Attributes:
+        data: the data set's name, or the path of an own file.
+        rows: the rows to attack.
+        space: what the attacker may write.
+        attacks: names of the attacks.
+        budgets: changes allowed.
+        goal: what counts as success.
+        seed: of the attacks.
+        split: which part of the data the rows are from.
+        batch_size: rows attacked together.
+        memory: bytes for a micro-batch.
+        executor: who computes the batches; this process by default.
+    """
 
     data: str
-    victim: str
-    cells: list[Cell] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    _broken: dict[tuple[str, int], Bool[Tensor, "rows"]] = field(default_factory=dict, repr=False)
+    rows: Dataset
+    space: Space
+    attacks: Sequence[str] = COMPARED
+    budgets: Sequence[int] = range(1, 6)
+    goal: Goal = field(default_factory=AnyOther)
+    seed: int = 0
+    split: str = "test"
+    batch_size: int = 256
+    memory: int = DEFAULT_MEMORY
+    executor: Executor | None = None
 
     @property
-    def attacks(self) -> list[str]:
-        """Names in the order they were run."""
-        return list(dict.fromkeys(cell.attack for cell in self.cells))
+    def steps(self) -> int:
+        """Rows to attack, over all attacks and budgets."""
+        return len(self.attacks) * len(self.budgets) * len(self.rows)
 
-    @property
-    def budgets(self) -> list[int]:
-        """Budgets in rising order."""
-        return sorted({cell.budget for cell in self.cells})
 
-    @property
-    def accuracy(self) -> float | None:
-        """Share of rows that were right before; unknown where every attack refused."""
-        ran = next((cell.summary for cell in self.cells if cell.summary is not None), None)
-        return None if ran is None else ran["correct"] / ran["rows"]
+@dataclass(frozen=True)
+class Comparison:
+    """The results of one victim, and what is doubtful about them.
 
-    def cell(self, attack: str, budget: int) -> Cell | None:
-        """The cell of an attack at a budget, if it is there."""
-        return next((c for c in self.cells if (c.attack, c.budget) == (attack, budget)), None)
+    Attributes:
+        summary: what was broken, by attack and budget.
+        findings: all doubts.
+        weights: hash of the victim's weights.
+        queried: the findings that came from querying the victim; a store does not hold them.
+    """
 
-    def add(self, attack: str, budget: int, evaluation: Evaluation) -> None:
-        """Adds a cell."""
-        self.cells.append(Cell(attack, budget, evaluation.summary()))
-        self._broken[attack, budget] = evaluation.rows.success
+    summary: VictimSummary
+    findings: Sequence[Finding]
+    weights: str
+    queried: Sequence[Finding]
 
-    def refuse(self, attack: str, budget: int, reason: str) -> None:
-        """Adds a cell for an attack that was too expensive."""
-        self.cells.append(Cell(attack, budget, None, reason))
 
-    def best(self, budget: int) -> float:
-        """The highest success rate at a budget."""
-        cells = (self.cell(attack, budget) for attack in self.attacks)
-        return max((cell.summary["success_rate"] for cell in cells if cell and cell.summary), default=0.0)
+def compare_attacks(
+    job: ComparisonJob,
+    checkpoint: Checkpoint,
+    place: Path,
+    store: Store,
+    on_progress: OnProgress = lambda _name, _budget, _rows: None,
+) -> Comparison:
+    """Runs every attack at every budget that the store does not hold yet.
 
-    def finish(self) -> None:
-        """Adds what only shows when all cells are there: gaps to the oracle, and results that contradict each other."""
-        for cell in self.cells:
-            known = (self._broken.get((name, cell.budget)) for name in LIMITS)
-            limit = next((broken for broken in known if broken is not None), None)
-            if cell.summary is not None and limit is not None:
-                missed = int((limit & ~self._broken[cell.attack, cell.budget]).sum())
-                cell.summary["optimality_gap"] = missed / max(cell.summary["attacked"], 1)
-        rates = {
-            (cell.attack, cell.budget): Rate(cell.summary["success"], cell.summary["attacked"])
-            for cell in self.cells
-            if cell.summary is not None
-        }
-        self.findings += diagnose_results(rates, {name: ATTACKS[name]().needs_gradient for name in self.attacks})
+    Args:
+        job: what is compared.
+        checkpoint: the victim.
+        place: where the checkpoint is.
+        store: for the records.
+        on_progress: told how far it is.
+
+    Raises:
+        InputError, FileError, VictimError: as `evaluate_into`. An attack that is too expensive is noted as refused.
+    """
+    threats = [ThreatModel(job.space, budget) for budget in job.budgets]
+    victim, digest = f"{checkpoint.model} ({place.name})", weights_digest(checkpoint.victim)
+    strongest = max(threats, key=lambda threat: threat.budget)
+    queried = diagnose_victim(checkpoint.victim, job.rows, strongest, goal=job.goal)
+    results = ResultSet(Path(job.data).name, job.rows.schema, goal=goal_in_words(job.goal.to_json()))
+    for name in job.attacks:
+        for threat in threats:
+            results.add(*_cell(job, checkpoint, place, store, name, threat, on_progress, victim))
+    return Comparison(VictimSummary(results, victim), findings_of(results, victim, queried), digest, queried)
+
+
+def _cell(
+    job: ComparisonJob,
+    checkpoint: Checkpoint,
+    place: Path,
+    store: Store,
+    name: str,
+    threat: ThreatModel,
+    on_progress: OnProgress,
+    victim: str,
+) -> tuple[RunFacts, Rows | None]:
+    """One attack at one budget: its facts, and its rows unless it refused."""
+    attack, done = attack_named(name), 0
+
+    def on_rows(rows: int, _broken: int) -> None:
+        nonlocal done
+        done += rows
+        on_progress(name, threat.budget, rows)
+
+    on_progress(name, threat.budget, 0)
+    facts = RunFacts(
+        victim=victim, attack=name, name=name, settings=repr(attack), budget=threat.budget, seed=job.seed,
+        planned=len(job.rows), weights=weights_digest(checkpoint.victim),
+    )  # fmt: skip
+    try:
+        found = evaluate_into(
+            store, checkpoint, job.rows, threat, attack, goal=job.goal, name=name, place=str(place), source=job.data,
+            split=job.split, seed=job.seed, batch_size=job.batch_size, memory=job.memory, executor=job.executor,
+            on_rows=on_rows,
+        )  # fmt: skip
+    except TooExpensiveError as error:
+        on_progress(name, threat.budget, len(job.rows) - done)
+        return replace(facts, refused=str(error)), None
+    return replace(facts, seconds=found.seconds), found.rows

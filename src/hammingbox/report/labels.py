@@ -1,4 +1,4 @@
-"""Names that tell runs apart: attacks of other settings, victims of one name, spaces in words."""
+"""Names for people: distinct labels for attacks and victims, spaces and goals in words."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from hammingbox.running.store import Run
 
 
 def arguments(text: str) -> list[str]:
-    """The arguments of a repr, such as `PCAA(steps=5, samples=20)`; commas inside brackets do not divide."""
+    """The arguments of a repr, such as `PCAA(steps=5, samples=20)`; commas inside brackets do not separate."""
     inner = text[text.find("(") + 1 : text.rfind(")")]
     parts, depth, start = [], 0, 0
     for place, sign in enumerate(inner):
@@ -19,15 +19,12 @@ def arguments(text: str) -> list[str]:
     return [part for part in (*parts, inner[start:].strip()) if part]
 
 
-def attack_labels(runs: Sequence[Run], classes: Sequence[str]) -> dict[int, str]:
-    """A name for the attack of each run (by the run's number): its short name, and what sets it apart if need be."""
-    goals = ["" if run.key.target is None else classes[run.key.target] for run in runs]
-    names = told_apart([(run.name, run.key.attack, goal) for run, goal in zip(runs, goals, strict=True)])
-    return {run.id: name for run, name in zip(runs, names, strict=True)}
+def attack_labels(attacks: Sequence[tuple[str, str, str]]) -> list[str]:
+    """A label for each attack: its short name, with the settings and the goal that distinguish it from the others.
 
-
-def told_apart(attacks: Sequence[tuple[str, str, str]]) -> list[str]:
-    """A name for each attack, given its short name, its repr and the class it is to reach ("" for any)."""
+    Args:
+        attacks: short name, repr, and goal in words ("" for any wrong class).
+    """
     variants: dict[str, dict[str, None]] = {}
     for name, settings, _ in attacks:
         variants.setdefault(name, {})[settings] = None
@@ -38,12 +35,12 @@ def told_apart(attacks: Sequence[tuple[str, str, str]]) -> list[str]:
             others = [set(arguments(other)) for other in known]
             own = [part for part in arguments(settings) if not all(part in other for other in others)]
             label += f" ({', '.join(own)})" if own else f" (variant {known.index(settings) + 1})"
-        labels.append(f"{label} to {goal}" if goal else label)
+        labels.append(f"{label} {goal}" if goal else label)
     return labels
 
 
 def with_digests(names: Sequence[str], digests: Sequence[str]) -> list[str]:
-    """Names, with the start of a hash where one name stands for several things."""
+    """Names, followed by the start of a hash where several things have the same name."""
     meant: dict[str, set[str]] = {}
     for name, digest in zip(names, digests, strict=True):
         meant.setdefault(name, set()).add(digest)
@@ -54,17 +51,36 @@ def with_digests(names: Sequence[str], digests: Sequence[str]) -> list[str]:
 
 
 def victim_labels(runs: Sequence[Run]) -> dict[str, str]:
-    """A name for each victim (by the hash of its weights)."""
+    """A name for each victim, by the hash of its weights."""
     labels = {}
     for run in runs:
         folder = Path(run.victim).name
-        defence = run.key.defence.partition("(")[0]  # its repr has every setting
+        defence = run.key.defence.partition("(")[0]  # without its settings
         trained = "" if defence == "standard" else f", {defence}"
         labels[run.key.victim_sha256] = f"{folder} ({run.model}{trained})" if folder else f"{run.model}{trained}"
     names = list(labels.values())
     return {
         digest: name if names.count(name) == 1 else f"{name}, weights {digest[:8]}" for digest, name in labels.items()
     }
+
+
+def goal_in_words(goal: Mapping[str, Any]) -> str:
+    """A goal as it follows the name of an attack: "to ok", "fraud to ok"; "" for any wrong class."""
+    return "" if goal.get("kind") == "any_other" else _goal_part(goal)
+
+
+def _goal_part(goal: Mapping[str, Any]) -> str:
+    kind = goal.get("kind")
+    if kind == "any_other":
+        return "to any other class"
+    if kind == "target":
+        return f"to {goal.get('label')}"
+    if kind == "direction":
+        return f"{goal.get('source')} to {'any other class' if goal.get('target') is None else goal.get('target')}"
+    if kind in ("either", "both"):
+        joined = (" or " if kind == "either" else " and ").join(_goal_part(part) for part in goal.get("goals", ()))
+        return f"({joined})"
+    return f"goal {kind}"  # a user's own
 
 
 def space_in_words(space: Mapping[str, Any], *, most: int = 6) -> str:

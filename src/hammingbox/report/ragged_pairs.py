@@ -1,4 +1,4 @@
-"""Lists of different lengths, one for each row, as two flat arrays: how the report holds changes and probabilities."""
+"""Lists of different lengths, one per row, as flat arrays: how the report holds changes and probabilities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,15 +7,19 @@ import numpy as np
 from jaxtyping import Float64, Int64, Shaped
 
 PARTS = 1000
-"""Probabilities are held in thousandths: what the page shows is right to a tenth of a per cent."""
+"""Probabilities are held in thousandths: the page shows tenths of a per cent."""
 
 SHOWN_CLASSES = 5
-"""A row keeps this many of its likeliest classes at most, besides its own; the page says what others have at most."""
+"""A row keeps at most this many of its likeliest classes, and its true class; the page gives a bound for the others."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """Pairs (key, value), `counts[i]` of them for row i, one row after the other."""
+    """Pairs (key, value), `counts[i]` of them for row i, stored row after row.
+
+    For example, counts [2, 0, 1] with keys [4, 7, 1] and values [9, 8, 5] are the lists [(4, 9), (7, 8)], [] and
+    [(1, 5)].
+    """
 
     counts: Int64[np.ndarray, "rows"]
     keys: Int64[np.ndarray, "pairs"]
@@ -25,18 +29,18 @@ class Ragged:
         return len(self.counts)
 
     def take(self, rows: Shaped[np.ndarray, "rows"]) -> "Ragged":
-        """Some rows: their numbers in any order, or a mask."""
+        """Some rows, given by their numbers in any order or by a mask."""
         chosen = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
         counts = self.counts[chosen]
         starts = (np.cumsum(self.counts) - self.counts)[chosen]
-        # Place k of the result is the pair `k - (pairs before its row)` of its row.
+        # Pair k of the result is the pair `k - (pairs before its row)` of its row.
         before = np.cumsum(counts) - counts
         places = np.arange(counts.sum()) - np.repeat(before, counts) + np.repeat(starts, counts)
         return Ragged(counts, self.keys[places], self.values[places])
 
     @staticmethod
     def join(parts: "Sequence[Ragged]") -> "Ragged":
-        """One after the other."""
+        """All rows of the first part, then all of the second, and so on."""
         names = ("counts", "keys", "values")
         return Ragged(
             *(np.concatenate([np.empty(0, np.int64), *(getattr(part, name) for part in parts)]) for name in names)
@@ -54,9 +58,9 @@ def changes(clean: Int64[np.ndarray, "rows features"], written: Int64[np.ndarray
 
 
 def likeliest(logits: Float64[np.ndarray, "rows classes"], own: Int64[np.ndarray, "rows"]) -> Ragged:
-    """Classes with their probabilities in thousandths, likeliest first; what rounds to nothing is left out.
+    """Classes with their probabilities in thousandths, likeliest first; classes that round to 0 are left out.
 
-    The true class `own` is always kept: how far it fell is what one looks for.
+    The true class `own` is always kept: readers look for how much its probability dropped.
     """
     shifted = np.exp(logits - logits.max(1, keepdims=True))
     parts = np.rint(PARTS * shifted / shifted.sum(1, keepdims=True)).astype(np.int64)

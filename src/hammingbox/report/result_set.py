@@ -1,4 +1,4 @@
-"""What a report is about: runs on the same data, each row held as its changes to a clean row that is held once."""
+"""Results that can be compared: runs on the same data. Clean rows are held once, attacked rows as changes to them."""
 
 import re
 from collections.abc import Iterator
@@ -10,17 +10,24 @@ from jaxtyping import Float32, Int64
 
 from hammingbox.data.schema import Schema
 from hammingbox.evaluation.rows import Rows
-from hammingbox.report.ragged_pairs import Ragged, changes, likeliest
-from hammingbox.report.run import Facts, Run
+from hammingbox.report.ragged_pairs import changes, likeliest
+from hammingbox.report.run_rows import RunFacts, RunRows
 from hammingbox.text.vocabulary import SPECIAL
 
 Form = Literal["letters", "words", "events", "columns"]
 """How rows are written: a string, a text, a list of events, or only the columns that changed."""
 
+_ID = np.dtype("<u4")
+
 
 @dataclass
-class Before:
-    """A victim's answers to clean rows, each place once, and how far repeated answers lay apart."""
+class CleanAnswers:
+    """A victim's answers to clean rows.
+
+    Attributes:
+        places: the clean rows it answered, each once.
+        spread: the largest difference between two answers to the same row.
+    """
 
     places: list[int] = field(default_factory=list)
     spread: float = 0.0
@@ -28,7 +35,7 @@ class Before:
     _known: dict[int, int] = field(default_factory=dict, repr=False)
 
     def add(self, place: Int64[np.ndarray, "rows"], logits: Float32[np.ndarray, "rows classes"]) -> None:
-        """Remembers the rows that are new and compares the others: one row may come in the runs of many attacks."""
+        """Keeps the answers to new rows and compares the others: the same row occurs in the runs of many attacks."""
         index = np.array([self._known.get(p, -1) for p in place.tolist()], dtype=np.int64)
         again = index >= 0
         if again.any():
@@ -46,29 +53,40 @@ class Before:
 
 
 @dataclass
-class Study:
-    """Runs on rows of one data set with one set of allowed changes."""
+class ResultSet:
+    """Runs on rows of one data set, with one set of allowed changes and one goal.
+
+    Attributes:
+        data: the name shown for the data.
+        schema: what ids mean.
+        space: the allowed changes in words.
+        goal: what counts as success, in words; "" for any wrong class.
+        runs: in the order they were added.
+        numbers: of the clean rows in their source.
+        labels: true classes of the clean rows.
+        clean: each clean row once, as bytes of its ids.
+        before: each victim's answers to clean rows.
+    """
 
     data: str
     schema: Schema
     space: str = ""
-    runs: list[Run] = field(default_factory=list)
+    goal: str = ""
+    runs: list[RunRows] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     labels: list[int] = field(default_factory=list)
     clean: list[bytes] = field(default_factory=list, repr=False)
-    """Each clean row once, as bytes of its ids."""
-    before: dict[str, "Before"] = field(default_factory=dict, repr=False)
-    """For every victim, what it answers to the clean rows it was asked about."""
+    before: dict[str, CleanAnswers] = field(default_factory=dict, repr=False)
     _places: dict[tuple[int, int, bytes], int] = field(default_factory=dict, repr=False)
 
     @property
     def victims(self) -> list[str]:
-        """In the order they came."""
+        """In the order they were added."""
         return list(dict.fromkeys(run.facts.victim for run in self.runs))
 
     @property
     def attacks(self) -> list[str]:
-        """In the order they came."""
+        """In the order they were added."""
         return list(dict.fromkeys(run.facts.attack for run in self.runs))
 
     @property
@@ -83,8 +101,8 @@ class Study:
 
     def select(
         self, *, victim: str | None = None, attack: str | None = None, budget: int | None = None
-    ) -> Iterator[Run]:
-        """Runs with these facts; None takes any."""
+    ) -> Iterator[RunRows]:
+        """Runs with these facts; None selects any."""
         for run in self.runs:
             facts = run.facts
             if victim in (None, facts.victim) and attack in (None, facts.attack) and budget in (None, facts.budget):
@@ -95,26 +113,24 @@ class Study:
         joined = np.frombuffer(b"".join(self.clean), dtype=_ID)
         return joined.reshape(len(self.clean), len(self.schema.features)).astype(np.int64)
 
-    def add(self, facts: Facts, rows: Rows | None) -> None:
-        """Adds a run; one that was refused has no rows."""
+    def add(self, facts: RunFacts, rows: Rows | None) -> None:
+        """Adds a run; None for a run that was refused."""
         if rows is None:
-            nothing, none = np.empty(0, np.int64), np.empty(0, np.bool_)
-            empty = Ragged(nothing, nothing, nothing)
-            refused = Run(facts, nothing, none, none, none, nothing, nothing, nothing, nothing, nothing, empty, empty)
-            self.runs.append(refused)
+            self.runs.append(RunRows.empty(facts))
             return
         clean, written, labels = rows.clean.numpy(), rows.adversarial.numpy(), rows.labels.numpy()
         place = self._place(rows.numbers.tolist(), labels.tolist(), clean)
-        known = self.before.setdefault(facts.victim, Before())
-        known.add(place, rows.clean_logits.float().numpy())
+        self.before.setdefault(facts.victim, CleanAnswers()).add(place, rows.clean_logits.float().numpy())
         logits = rows.logits.double().numpy()
         self.runs.append(
-            Run(
+            RunRows(
                 facts=facts,
+                summary=rows.summary(),
                 place=place,
                 correct=rows.correct.numpy(),
                 attacked=rows.attacked.numpy(),
-                success=rows.success.numpy(),
+                broken=rows.success.numpy(),
+                proven=rows.proven.numpy(),
                 predicted=logits.argmax(1),
                 distance=rows.distance.numpy(),
                 forward=rows.forward.numpy(),
@@ -128,7 +144,7 @@ class Study:
     def _place(
         self, numbers: list[int], labels: list[int], clean: Int64[np.ndarray, "rows features"]
     ) -> Int64[np.ndarray, "rows"]:
-        """Where each clean row is held; the number alone does not say that two rows are the same."""
+        """Where each clean row is held. Two rows are the same when number, label and content are equal."""
         places = np.empty(len(numbers), np.int64)
         for i, (number, label, row) in enumerate(zip(numbers, labels, clean.astype(_ID), strict=True)):
             key = (number, label, row.tobytes())
@@ -142,11 +158,8 @@ class Study:
         return places
 
 
-_ID = np.dtype("<u4")
-
-
 def row_form(schema: Schema) -> Form:
-    """How rows of a schema are written: those of one alphabet in numbered places are strings, texts or events."""
+    """How rows of a schema are written: numbered features with one alphabet are strings, texts or lists of events."""
     names = [feature.name for feature in schema.features]
     prefix = re.sub(r"\d+$", "", names[0])
     if not schema.shares_alphabet or names != [f"{prefix}{i + 1}" for i in range(len(names))]:

@@ -1,30 +1,36 @@
-"""What fell at which budget: every attack by itself, and the worst case over all of them."""
+"""The one aggregation of results, for the terminal, the page and files: each attack alone, and the worst case."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
+from typing import Any
 
 import numpy as np
-from jaxtyping import Bool
 
 from hammingbox.evaluation.rates import Rate
-from hammingbox.report.result_set import Study
-from hammingbox.report.run import Run
-
-LIMITS = ("oracle", "exhaustive")
-"""Attacks that decide which rows can fall at all: what others miss is measured against them."""
+from hammingbox.report.result_set import ResultSet
+from hammingbox.report.run_rows import RunRows
+from hammingbox.report.status import statuses_by_budget
 
 
 @dataclass(frozen=True)
 class Cell:
-    """An attack at a budget on one victim, over its seeds."""
+    """An attack at a budget on one victim, over its seeds.
+
+    Attributes:
+        attack: the name shown for it.
+        budget: changed features at most.
+        runs: one for each seed; none where the attack refused to run.
+        refused: why it refused, or "".
+        missed: rows per seed that an exact attack breaks and this one does not; None where no exact attack was run.
+    """
 
     attack: str
     budget: int
-    runs: tuple[Run, ...]
+    runs: tuple[RunRows, ...]
     refused: str = ""
     missed: int | None = None
-    """Rows that enumeration breaks and this attack does not, a seed; None where nothing was enumerated."""
 
     @property
     def rate(self) -> float:
@@ -33,135 +39,186 @@ class Cell:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson interval; the mean of the seeds' intervals, which is wide enough: seeds share their rows."""
+        """The mean of the seeds' Wilson intervals. Seeds share their rows, so more seeds make it no narrower."""
         ends = [run.success_rate.interval for run in self.runs]
         return fmean(low for low, _ in ends), fmean(high for _, high in ends)
 
     @property
+    def robust_error(self) -> float:
+        """Rows that are wrong with or without the attack, over all rows; the mean over seeds."""
+        return fmean(run.summary["robust_error"] for run in self.runs)
+
+    @property
     def attacked(self) -> int:
-        """Rows that were attacked, over all seeds."""
+        """Attacked rows, over all seeds."""
         return sum(run.success_rate.rows for run in self.runs)
 
     @property
-    def fell(self) -> int:
-        """Rows that fell, over all seeds."""
+    def broken(self) -> int:
+        """Broken rows, over all seeds."""
         return sum(run.success_rate.hits for run in self.runs)
 
     @property
+    def proven(self) -> Rate:
+        """Rows proven unbreakable within the budget, over attacked rows, both over all seeds."""
+        return Rate(sum(run.summary["proven"] for run in self.runs), self.attacked)
+
+    @property
     def passes(self) -> float:
-        """Passes a row; the mean over seeds."""
+        """Victim passes per row; the mean over seeds."""
         return fmean(run.passes for run in self.runs)
 
     @property
     def seconds(self) -> float:
-        """Seconds a row; the mean over seeds."""
+        """Seconds per row; the mean over seeds."""
         return fmean(run.seconds for run in self.runs)
 
     @property
     def distance(self) -> float:
-        """Mean number of changes of the rows that fell."""
-        return float(sum(int(run.distance[run.success].sum()) for run in self.runs)) / max(1, self.fell)
+        """Mean number of changes in a broken row."""
+        return float(sum(int(run.distance[run.broken].sum()) for run in self.runs)) / max(1, self.broken)
 
     @property
-    def waiting(self) -> int:
-        """Rows that are still to come."""
+    def gap(self) -> float | None:
+        """Missed rows over attacked rows: the distance to the best success possible."""
+        return None if self.missed is None else self.missed * len(self.runs) / max(1, self.attacked)
+
+    @property
+    def lacking(self) -> int:
+        """Rows that other runs on this victim have and these do not."""
         return sum(max(0, run.facts.planned - len(run)) for run in self.runs)
 
 
 @dataclass(frozen=True)
-class Worst:
-    """The worst case over the rows of a budget: one falls when any run with this or a smaller budget broke it."""
+class WorstCase:
+    """The worst case over all attacks: a row is broken when any run with this or a smaller budget broke it.
+
+    Attributes:
+        budget: changed features at most.
+        success: broken rows, over attacked rows.
+        robust_error: rows wrong before or broken, over all rows.
+        clean_error: rows wrong before, over all rows.
+        strongest: the single attack that broke most rows at exactly this budget.
+        proven: attacked rows that are not broken and proven unbreakable within this or a larger budget.
+    """
 
     budget: int
     success: Rate
     robust_error: Rate
     clean_error: Rate
     strongest: str
-    """The single attack that broke most rows at just this budget."""
+    proven: int
+
+    @property
+    def unknown(self) -> int:
+        """Attacked rows that are neither broken nor proven."""
+        return self.success.rows - self.success.hits - self.proven
 
 
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """What some runs say about each clean row: was it asked about, was it right, was it attacked, did it fall."""
+@dataclass(frozen=True)
+class VictimSummary:
+    """Everything about one victim of a result set."""
 
-    asked: Bool[np.ndarray, "places"]
-    correct: Bool[np.ndarray, "places"]
-    attacked: Bool[np.ndarray, "places"]
-    fell: Bool[np.ndarray, "places"]
+    results: ResultSet
+    name: str
 
-    def among(self, places: Bool[np.ndarray, "places"]) -> "Seen":
-        """The same about some rows, nothing about the others."""
-        return Seen(self.asked & places, self.correct & places, self.attacked & places, self.fell & places)
+    @cached_property
+    def cells(self) -> dict[tuple[str, int], Cell]:
+        """Every attack and budget that was tried on it."""
+        table = {}
+        for budget in self.results.budgets:
+            limit = _exact_run(list(self.results.select(victim=self.name, budget=budget)))
+            for attack in self.results.attacks:
+                runs = tuple(self.results.select(victim=self.name, attack=attack, budget=budget))
+                if runs:
+                    refused = "; ".join(dict.fromkeys(run.facts.refused for run in runs if run.facts.refused))
+                    done = tuple(run for run in runs if len(run))
+                    table[attack, budget] = Cell(attack, budget, done, refused, _missed(done, limit))
+        return table
+
+    @cached_property
+    def worst(self) -> list[WorstCase]:
+        """The worst case at each of its budgets."""
+        lines = []
+        for budget, rows in statuses_by_budget(self.results, self.name).items():
+            here = [run for run in self.results.select(victim=self.name, budget=budget) if len(run)]
+            seen, wrong, broken = (int(mask.sum()) for mask in (rows.seen, rows.seen & ~rows.correct, rows.broken))
+            lines.append(
+                WorstCase(
+                    budget=budget,
+                    success=Rate(broken, int(rows.attacked.sum())),
+                    robust_error=Rate(wrong + broken, seen),
+                    clean_error=Rate(wrong, seen),
+                    strongest=max(here, key=lambda run: run.success_rate.value).facts.attack,
+                    proven=int((rows.proven & rows.attacked & ~rows.broken).sum()),
+                )
+            )
+        return lines
+
+    @property
+    def attacks(self) -> list[str]:
+        """Attacks that were tried on it, in the order they were added."""
+        return [name for name in self.results.attacks if any(attack == name for attack, _ in self.cells)]
+
+    @property
+    def budgets(self) -> list[int]:
+        """Budgets that were tried on it, in rising order."""
+        return sorted({budget for _, budget in self.cells})
+
+    @property
+    def clean_error(self) -> Rate | None:
+        """Rows wrong before any attack, over all rows; None where every attack refused to run."""
+        return self.worst[-1].clean_error if self.worst else None
+
+    @property
+    def has_proofs(self) -> bool:
+        """Whether any row is proven unbreakable at any budget."""
+        return any(line.proven for line in self.worst)
+
+    def ran(self, attack: str, budget: int) -> Cell | None:
+        """The cell of an attack at a budget, unless it was not run or refused."""
+        cell = self.cells.get((attack, budget))
+        return cell if cell is not None and cell.runs else None
+
+    def best(self, budget: int) -> float:
+        """The highest success rate of one attack at a budget."""
+        return max((cell.rate for (_, at), cell in self.cells.items() if at == budget and cell.runs), default=0.0)
+
+    @property
+    def refused(self) -> list[tuple[str, list[int], str]]:
+        """Attacks that refused: their budgets, and the reason at the smallest of them."""
+        found: dict[str, list[Cell]] = {}
+        for cell in self.cells.values():
+            if cell.refused and not cell.runs:
+                found.setdefault(cell.attack, []).append(cell)
+        return [(name, [cell.budget for cell in some], some[0].refused) for name, some in found.items()]
+
+    def records(self) -> list[dict[str, Any]]:
+        """One flat record per cell and seed, in the order the attacks were added, with the gap to an exact attack."""
+        found = []
+        for attack in self.attacks:
+            for budget in self.budgets:
+                cell = self.cells.get((attack, budget))
+                if cell is None:
+                    continue
+                facts = {"data": self.results.data, "attack": attack, "budget": budget}
+                gap = {} if cell.gap is None else {"optimality_gap": cell.gap}
+                for run in cell.runs:
+                    cost = {"seed": run.facts.seed, **run.summary, "seconds": run.facts.seconds}
+                    found.append(facts | cost | gap | {"refused": None})
+                if not cell.runs:
+                    found.append(facts | {"refused": cell.refused})
+        return found
 
 
-def seen_by(places: int, runs: Iterable[Run]) -> Seen:
-    """Joins runs."""
-    seen = Seen(*(np.zeros(places, np.bool_) for _ in range(4)))
-    for run in runs:
-        seen.asked[run.place] = True
-        seen.correct[run.place[run.correct]] = True
-        seen.attacked[run.place[run.attacked]] = True
-        seen.fell[run.place[run.success]] = True
-    return seen
+def _exact_run(runs: Sequence[RunRows]) -> RunRows | None:
+    """The run of an exact attack with the most rows, if there is any."""
+    exact = [run for run in runs if len(run) and (attack := run.facts.known_attack) is not None and attack.exact]
+    return max(exact, key=len, default=None)
 
 
-def seen_at(study: Study, victim: str) -> dict[int, Seen]:
-    """What is known of a victim's rows at each budget it was attacked with.
-
-    A row that fell with a smaller budget falls here too, but only rows that were tried with this very budget count:
-    of others it is not known that they stand.
-    """
-    found, places = {}, len(study.clean)
-    for budget in study.budgets:
-        here = seen_by(places, study.select(victim=victim, budget=budget)).asked
-        if here.any():
-            up_to = (run for run in study.select(victim=victim) if run.facts.budget <= budget)
-            found[budget] = seen_by(places, up_to).among(here)
-    return found
-
-
-def cells(study: Study, victim: str) -> dict[tuple[str, int], Cell]:
-    """Every attack and budget of a victim."""
-    table = {}
-    for budget in study.budgets:
-        limit = next(
-            (run for name in LIMITS for run in study.select(victim=victim, attack=name, budget=budget) if len(run)),
-            None,
-        )
-        for attack in study.attacks:
-            runs = tuple(study.select(victim=victim, attack=attack, budget=budget))
-            if runs:
-                refused = "; ".join(dict.fromkeys(run.facts.refused for run in runs if run.facts.refused))
-                made = tuple(run for run in runs if len(run))
-                table[attack, budget] = Cell(attack, budget, made, refused, _missed(made, limit))
-    return table
-
-
-def _missed(runs: Sequence[Run], limit: Run | None) -> int | None:
+def _missed(runs: Sequence[RunRows], limit: RunRows | None) -> int | None:
     if limit is None or not runs:
         return None
-    return round(
-        fmean(
-            np.setdiff1d(np.intersect1d(limit.place[limit.success], run.place), run.place[run.success]).size
-            for run in runs
-        )
-    )
-
-
-def worst_case(study: Study, victim: str) -> list[Worst]:
-    """The worst case of a victim at each of its budgets."""
-    lines = []
-    for budget, seen in seen_at(study, victim).items():
-        here = [run for run in study.select(victim=victim, budget=budget) if len(run)]
-        asked = int(seen.asked.sum())
-        wrong = int((seen.asked & ~seen.correct).sum())
-        lines.append(
-            Worst(
-                budget,
-                Rate(int(seen.fell.sum()), int(seen.attacked.sum())),
-                Rate(wrong + int(seen.fell.sum()), asked),
-                Rate(wrong, asked),
-                max(here, key=lambda run: run.success_rate.value).facts.attack,
-            )
-        )
-    return lines
+    breakable = limit.place[limit.broken]
+    return round(fmean(np.setdiff1d(np.intersect1d(breakable, run.place), run.place[run.broken]).size for run in runs))

@@ -1,4 +1,4 @@
-"""Adversarial rows to read: the original in blue, what replaced it in red, for terminals, Markdown and LaTeX."""
+"""Adversarial rows for people to read: original categories in blue, their replacements in red."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from hammingbox.report.artefacts.table import latex
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a text; a changed one has an original, and several replacements when all candidates are shown."""
+    """A piece of a text; a changed one has an original, and names all replacements where candidates are shown."""
 
     text: str
     original: str | None = None
@@ -23,7 +23,7 @@ class Case:
         group: what it belongs to, such as a data set and a model.
         name: which row it is.
         before: the class it had.
-        after: the class it gets; empty when only candidates are shown.
+        after: the predicted class afterwards; empty when only candidates are shown.
         pieces: the text, in order.
     """
 
@@ -55,11 +55,11 @@ class Case:
 
 
 _RUN = re.compile(r"(?<=\S{10})\S{10}|\S{10}(?=\S{10})")
-"""Ten letters of a run that is longer than most words."""
+"""Ten letters of a long run, such as DNA, where LaTeX may break the line."""
 
 
 def _breakable(text: str) -> str:
-    """Text for LaTeX whose runs of letters, such as DNA, may go on in the next line."""
+    """Text for LaTeX in which long runs of letters may break across lines."""
     return latex(_RUN.sub(lambda run: run[0] + "\u200b", text)).replace("\u200b", r"\allowbreak{}")
 
 
@@ -73,7 +73,7 @@ def cases_markdown(cases: Sequence[Case]) -> str:
 
 
 def cases_latex(cases: Sequence[Case]) -> str:
-    r"""One table a group; the preamble needs booktabs, longtable and xcolor."""
+    r"""One table per group; the preamble needs booktabs, longtable and xcolor."""
     parts = []
     for group in dict.fromkeys(case.group for case in cases):
         body = "\n    \\addlinespace\n".join(case.latex() for case in cases if case.group == group)
@@ -87,11 +87,11 @@ def cases_latex(cases: Sequence[Case]) -> str:
 
 
 def row_pieces(before: Sequence[str], after: Sequence[str], separator: str = "") -> tuple[Piece, ...]:
-    """The pieces of a row of categories: letters run together, others are set apart; blanks at the end are left out."""
+    """The pieces of a row of categories, joined by a separator; blanks at the end are left out."""
     pieces: list[Piece] = []
     plain = ""
     for place, pair in enumerate(zip(before, after, strict=True)):
-        old, new = (word.replace("\n", "\\n") for word in pair)  # a line break is a sign to be seen
+        old, new = (word.replace("\n", "\\n") for word in pair)  # makes a line break visible
         gap = separator if place else ""
         if old == new:
             plain += gap + old

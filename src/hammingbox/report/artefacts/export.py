@@ -1,4 +1,4 @@
-"""A store's content for other programs: one record a run or one a row, as CSV, Parquet, Markdown, LaTeX, SVG or PDF."""
+"""A store's content for other programs: one record per run or per row, as CSV, Parquet, Markdown, LaTeX, SVG or PDF."""
 
 import csv
 import io
@@ -11,8 +11,9 @@ from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError
 from hammingbox.evaluation.rows import Rows
 from hammingbox.report.artefacts.figures import figure_bytes, success_figure
-from hammingbox.report.artefacts.table import Table
-from hammingbox.report.labels import space_in_words, told_apart, with_digests
+from hammingbox.report.artefacts.table import Column, Interval, Table, Value
+from hammingbox.report.labels import attack_labels, goal_in_words, space_in_words, with_digests
+from hammingbox.report.status import STATUSES, status_codes
 from hammingbox.running.store import Run, Store
 
 What = Literal["runs", "rows"]
@@ -23,11 +24,10 @@ def run_record(store: Store, run: Run) -> dict[str, Any]:
     rows = store.rows(run.id)
     summary = rows.summary()
     success, robust = summary.pop("success_interval"), summary.pop("robust_error_interval")
-    schema = store.schema(run)
     return {
         "run": run.id, "data": run.key.data, "split": run.key.split, "model": run.model, "defence": run.key.defence,
         "victim": run.victim, "attack": run.name, "budget": run.key.budget, "seed": run.key.seed,
-        "target": "" if run.key.target is None else schema.classes[run.key.target],
+        "goal": goal_in_words(store.goal(run)),
         "space": space_in_words(store.space(run)),
         "clean_error": 1 - rows.accuracy.value if len(rows) else None,
         **summary,
@@ -38,14 +38,21 @@ def run_record(store: Store, run: Run) -> dict[str, Any]:
 
 
 def row_records(run: Run, schema: Schema, rows: Rows) -> Iterator[dict[str, Any]]:
-    """One record a row, with its categories before and after as lists."""
+    """One record per row, with its status and its categories before and after as lists."""
     facts = {
         "run": run.id, "data": run.key.data, "defence": run.key.defence, "attack": run.name,
         "budget": run.key.budget, "seed": run.key.seed,
     }  # fmt: skip
+    codes = status_codes(
+        correct=rows.correct.numpy(),
+        attacked=rows.attacked.numpy(),
+        broken=rows.success.numpy(),
+        proven=rows.proven.numpy(),
+    )
     columns: dict[str, list[Any]] = {
         "row": rows.numbers.tolist(),
         "label": [schema.classes[label] for label in rows.labels.tolist()],
+        "status": [STATUSES[code] for code in codes.tolist()],
         "correct": rows.correct.tolist(),
         "success": rows.success.tolist(),
         "prediction": [schema.classes[label] for label in rows.logits.argmax(1).tolist()],
@@ -69,39 +76,48 @@ def records(store: Store, what: What) -> list[dict[str, Any]]:
 
 
 def runs_table(found: list[dict[str, Any]], title: str) -> Table:
-    """Runs as a table for people: what all runs share, such as S(x), has no column."""
+    """Runs as a table for people: what all runs share, such as S(x), has no column; proofs only where there are any."""
     words = {
-        "run": [str(r["run"]) for r in found],
         "data": [r["data"] for r in found],
         "split": [r["split"] for r in found],
         "model": [r["model"] for r in found],
         "defence": [r["defence"] for r in found],
         "victim": with_digests([Path(r["victim"]).name for r in found], [r["victim_sha256"] for r in found]),
         "allowed changes": with_digests([r["space"] for r in found], [r["space_sha256"] for r in found]),
-        "attack": told_apart([(r["attack"], r["settings"], r["target"]) for r in found]),
+        "attack": attack_labels([(r["attack"], r["settings"], r["goal"]) for r in found]),
     }
     for name in ("split", "victim", "allowed changes"):
         if len(set(words[name])) == 1:
             del words[name]
-    columns = (*words, "ε", "seed", "rows", "clean error %", "success %",
-               "95 % interval", "robust error %", "passes a row", "seconds a row")  # fmt: skip
-    rows = ((*texts, *_run_cells(record)) for *texts, record in zip(*words.values(), found, strict=True))
-    return Table(title, columns, tuple(rows), text_columns=len(words))
+    proofs = any(record["proven"] for record in found)
+    columns = (
+        Column.number("run"), *map(Column.text, words), Column.number("ε"), Column.number("seed"),
+        Column.number("rows"), Column.number("clean error %", ".1f"), Column.number("success %", ".1f"),
+        Column.interval("95 % interval", ".1f"), Column.number("robust error %", ".1f"),
+        *([Column.number("proven")] if proofs else []),
+        Column.number("passes per row", ".0f"), Column.number("seconds per row", ".3g"),
+    )  # fmt: skip
+    rows = (
+        (record["run"], *texts, *_run_cells(record, proofs=proofs))
+        for *texts, record in zip(*words.values(), found, strict=True)
+    )
+    return Table(title, columns, tuple(rows))
 
 
-def _run_cells(record: dict[str, Any]) -> tuple[str, ...]:
-    facts = (str(record["budget"]), str(record["seed"]), str(record["rows"]))
+def _run_cells(record: dict[str, Any], *, proofs: bool) -> tuple[Value, ...]:
+    facts = (record["budget"], record["seed"], record["rows"])
     if not record["rows"]:
-        return (*facts, *("-" * 6))
+        return (*facts, *(None,) * (7 if proofs else 6))
     attacked = max(record["attacked"], 1)
     return (
         *facts,
-        f"{100 * record['clean_error']:.1f}",
-        f"{100 * record['success_rate']:.1f}",
-        f"{100 * record['success_low']:.1f} to {100 * record['success_high']:.1f}",
-        f"{100 * record['robust_error']:.1f}",
-        f"{(record['forward'] + record['backward']) / attacked:.0f}",
-        f"{record['seconds'] / attacked:.3g}",
+        100 * record["clean_error"],
+        100 * record["success_rate"],
+        Interval(100 * record["success_low"], 100 * record["success_high"]),
+        100 * record["robust_error"],
+        *((record["proven"],) if proofs else ()),
+        (record["forward"] + record["backward"]) / attacked,
+        record["seconds"] / attacked,
     )
 
 
@@ -127,15 +143,20 @@ def _to_parquet(found: list[dict[str, Any]]) -> bytes:
     return bytes(sink.getvalue().to_pybytes())
 
 
-def _people_only(found: list[dict[str, Any]]) -> Table:
+def _table(found: list[dict[str, Any]]) -> Table:
+    """Runs as a table.
+
+    Raises:
+        InputError: these are rows, and only runs fit a table or a figure.
+    """
     if "settings" not in found[0]:
-        raise InputError("expected csv or parquet for rows, got a format for people. Export the runs instead.")
+        raise InputError("expected csv or parquet for rows, got a format for tables. Export the runs instead.")
     return runs_table(found, "Results")
 
 
 def _figure(kind: str) -> Callable[[list[dict[str, Any]]], bytes]:
     def write(found: list[dict[str, Any]]) -> bytes:
-        _people_only(found)
+        _table(found)
         return figure_bytes(success_figure(found), kind)
 
     return write
@@ -144,8 +165,8 @@ def _figure(kind: str) -> Callable[[list[dict[str, Any]]], bytes]:
 FORMATS: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
     "csv": _to_csv,
     "parquet": _to_parquet,
-    "markdown": lambda found: _people_only(found).markdown().encode(),
-    "latex": lambda found: _people_only(found).latex("tab:results").encode(),
+    "markdown": lambda found: _table(found).markdown().encode(),
+    "latex": lambda found: _table(found).latex("tab:results").encode(),
     "svg": _figure("svg"),
     "pdf": _figure("pdf"),
 }

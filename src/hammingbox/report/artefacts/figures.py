@@ -11,7 +11,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from hammingbox.files import write_bytes
-from hammingbox.report.labels import told_apart
+from hammingbox.report.labels import attack_labels
 
 _BLUE, _YELLOW, _GREEN = "#0072B2", "#E69F00", "#009E73"
 _STYLE: dict[Any, Any] = {
@@ -21,31 +21,31 @@ _STYLE: dict[Any, Any] = {
     "axes.spines.right": False,
     "svg.hashsalt": "hammingbox",
     "svg.fonttype": "none",
-    "pdf.fonttype": 42,  # fonts that a reader's program can edit and search
+    "pdf.fonttype": 42,  # fonts that can be edited and searched
 }
 
 
 @dataclass(frozen=True)
 class Bar:
-    """An attack in a figure of trade-offs: rows that stand in %, and seconds a row."""
+    """An attack in a figure of trade-offs: unbroken rows in %, and seconds per row."""
 
     name: str
-    standing: float
+    unbroken: float
     seconds: float
 
 
 def trade_off_figure(title: str, bars: Sequence[Bar]) -> Figure:
-    """Rows that stand (blue) and time (yellow, logarithmic); both are better for the attacker when smaller."""
+    """Unbroken rows (blue) and time (yellow, logarithmic); lower is better for the attacker."""
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(0.7 + 0.6 * len(bars), 2.6), layout="constrained")
         left = figure.add_subplot()
         right = left.twinx()
         places = range(len(bars))
-        left.bar([p - 0.2 for p in places], [bar.standing for bar in bars], 0.4, color=_BLUE)
+        left.bar([p - 0.2 for p in places], [bar.unbroken for bar in bars], 0.4, color=_BLUE)
         right.bar([p + 0.2 for p in places], [max(bar.seconds, 1e-5) for bar in bars], 0.4, color=_YELLOW)
-        left.set_ylabel("rows that stand, %", color=_BLUE)
+        left.set_ylabel("unbroken rows, %", color=_BLUE)
         left.set_ylim(0, 100)
-        right.set_ylabel("seconds a row", color="#9a6a00")
+        right.set_ylabel("seconds per row", color="#9a6a00")
         right.set_yscale("log")
         right.spines["right"].set_visible(True)
         left.set_xticks(list(places), [bar.name for bar in bars], rotation=30, ha="right")
@@ -54,7 +54,7 @@ def trade_off_figure(title: str, bars: Sequence[Bar]) -> Figure:
 
 
 def curve_figure(title: str, points: Mapping[str, tuple[float, float]]) -> Figure:
-    """Defences by clean error and error under attack, both in %: lower left is better."""
+    """Defences by clean error and error under attack, both in %; lower left is better."""
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(6.5, 3.2), layout="constrained")
         axes = figure.add_subplot()
@@ -79,14 +79,14 @@ class Panel:
 
 
 def concentration_figure(rows: Sequence[Sequence[Panel]]) -> Figure:
-    """One row of panels a budget; the original category in green, a likeliest one that differs in yellow."""
+    """One row of panels per budget; the original category in green, the likeliest one in yellow if it differs."""
     with matplotlib.rc_context(_STYLE):
         columns = len(rows[0])
         figure = Figure(figsize=(2.4 * columns, 1.7 * len(rows)), layout="constrained")
         for i, panels in enumerate(rows):
             for j, panel in enumerate(panels):
                 axes = figure.add_subplot(len(rows), columns, i * columns + j + 1)
-                # A thousand invisible lines would make a file of megabytes.
+                # Lines too short to see would make a file of megabytes.
                 seen = [(place, pi) for place, pi in enumerate(panel.pi) if pi > 1e-3 * max(panel.pi)]
                 axes.vlines([place for place, _ in seen], 0, [pi for _, pi in seen], color=_BLUE, linewidth=1.0)
                 axes.set_xlim(-0.02 * len(panel.pi), 1.02 * len(panel.pi))
@@ -103,7 +103,7 @@ def concentration_figure(rows: Sequence[Sequence[Panel]]) -> Figure:
 
 
 def growth_figure(lines: Sequence[tuple[str, str, Sequence[float], Sequence[float]]]) -> Figure:
-    """Measured passes a row against n, d and epsilon: (axis, attack, values, passes)."""
+    """Measured passes per row against n, d and epsilon; a line is (axis, attack, values, passes)."""
     with matplotlib.rc_context(_STYLE):
         axes_names = list(dict.fromkeys(axis for axis, *_ in lines))
         figure = Figure(figsize=(2.4 * len(axes_names) + 0.8, 2.4), layout="constrained")
@@ -116,22 +116,22 @@ def growth_figure(lines: Sequence[tuple[str, str, Sequence[float], Sequence[floa
             axes.set_xticks(here[0][2], [f"{value:g}" for value in here[0][2]])
             axes.set_xticks([], minor=True)
             if i == 0:
-                axes.set_ylabel("victim passes a row")
+                axes.set_ylabel("victim passes per row")
         handles, labels = axes.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right center", frameon=False)
     return figure
 
 
 def success_figure(records: Sequence[dict[str, Any]]) -> Figure:
-    """Success against budget; Wilson's intervals are whiskers.
+    """Success against budget with Wilson's intervals as whiskers.
 
-    A panel for each victim, part of the data and S(x), a line for each attack with its settings and target.
+    One panel per victim, part of the data and S(x); one line per attack with its settings and goal.
 
     Args:
-        records: one for each run, see `report.export`; runs that differ in nothing but their seed are averaged.
+        records: one per run, see `report.artefacts.export`; runs that differ only in their seed are averaged.
     """
     done = [record for record in records if record["rows"]]
-    names = told_apart([(r["attack"], r["settings"], r["target"]) for r in done])
+    names = attack_labels([(r["attack"], r["settings"], r["goal"]) for r in done])
     keys = ("data", "split", "space_sha256", "model", "defence", "victim", "victim_sha256")
     panels: dict[tuple[str, ...], list[tuple[str, dict[str, Any]]]] = {}
     for name, record in zip(names, done, strict=True):
@@ -160,7 +160,7 @@ def success_figure(records: Sequence[dict[str, Any]]) -> Figure:
             axes.set(xlabel="budget", ylim=(-3, 103), title=_panel_title(here[0][1], several))
             axes.set_xticks(sorted({r["budget"] for _, r in here}))
             if i == 0:
-                axes.set_ylabel("rows that fall, %")
+                axes.set_ylabel("broken rows, %")
         figure.legend(list(handles.values()), list(handles), loc="outside right center", frameon=False)
     return figure
 
@@ -172,7 +172,7 @@ def _panel_title(record: dict[str, Any], several: dict[str, bool]) -> str:
 
 
 def figure_bytes(figure: Figure, kind: str) -> bytes:
-    """A figure as "svg" or "pdf", without the time it was made."""
+    """A figure as "svg" or "pdf", without a time stamp: the same figure gives the same bytes."""
     plain = {"svg": dict.fromkeys(("Date", "Creator", "Format", "Type")), "pdf": {"CreationDate": None}}
     content = io.BytesIO()
     with matplotlib.rc_context(_STYLE):
@@ -181,7 +181,7 @@ def figure_bytes(figure: Figure, kind: str) -> bytes:
 
 
 def save_figure(figure: Figure, path: Path) -> list[Path]:
-    """Writes PATH.svg and PATH.pdf, the same bytes for the same figure."""
+    """Writes PATH.svg and PATH.pdf."""
     written = []
     for kind in ("svg", "pdf"):
         file = path.with_name(f"{path.name}.{kind}")

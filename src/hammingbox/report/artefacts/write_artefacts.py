@@ -1,4 +1,4 @@
-"""Writes what an experiment found: tables as Markdown, LaTeX and CSV, figures as SVG and PDF, cases to read."""
+"""Writes an experiment's outcome: tables as Markdown, LaTeX and CSV, figures as SVG and PDF, and cases."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ def write_outcome(
     notes: Sequence[str],
     records: str = "",
 ) -> list[Path]:
-    """Writes into a folder and returns the files; what could not be run is named in the Markdown."""
+    """Writes into a folder and returns the files; the Markdown lists what could not be run."""
     files: dict[str, str] = {}
     parts = [f"# {heading}", *(table.markdown() for table in tables)]
     parts += [f"![{name}]({name}.svg)" for name in figures]

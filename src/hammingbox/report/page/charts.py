@@ -1,4 +1,4 @@
-"""Curves as inline SVG: coloured by the page's style sheet, so that they follow light, dark and print."""
+"""Curves as inline SVG. The page's style sheet colours them, so they follow light, dark and print."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from jaxtyping import Int64
 WIDTH, HEIGHT = 460, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 26, 12, 46
 
-# Eight colours that stay apart for colour-blind readers; marker and dash differ too, so colour is never alone.
+# Eight colours that colour-blind readers can distinguish; markers and dashes differ too.
 COLOURS, _DASHES = 8, ("", "6 3", "2 3")
 _MARKERS = (
     "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
@@ -27,7 +27,7 @@ _MARKERS = (
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a curve, with the ends of its interval where it has one."""
+    """A point of a curve, with its interval where it has one."""
 
     x: float
     y: float
@@ -38,7 +38,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Series:
-    """A curve and the number that decides its looks."""
+    """A curve, and the number of its style (colour, marker and dash)."""
 
     name: str
     style: int
@@ -81,7 +81,7 @@ def curves(series: Sequence[Series], *, x_label: str, y_label: str, log_x: bool 
         f'<text transform="translate(11 {y_of(0.5):.0f}) rotate(-90)" text-anchor="middle">{escape(y_label)}</text>'
     )
     for place, one in enumerate(series):
-        # Equal budgets would hide whiskers behind each other: move the curves apart a little.
+        # Whiskers at equal budgets would overlap: shift the curves a little.
         shift = 0.0 if log_x else 2.2 * (place - (len(series) - 1) / 2)
         parts.append(_curve(one, [(x_of(p.x) + shift, p) for p in one.points], y_of))
     return "".join([*parts, "</svg>"])
@@ -110,7 +110,7 @@ def marker(style: int) -> str:
 
 
 def dash(style: int) -> str:
-    """The attribute that breaks a curve's line."""
+    """The SVG attribute that dashes a curve's line."""
     pattern = _DASHES[style // COLOURS % len(_DASHES)]
     return f' stroke-dasharray="{pattern}"' if pattern else ""
 
@@ -124,7 +124,7 @@ def swatch(style: int) -> str:
 
 
 def positions(counts: Int64[np.ndarray, "features"], names: Sequence[str], *, title: str) -> str:
-    """A bar for each place of a sequence: where changes fall."""
+    """A bar for each position of a sequence: how often it was changed."""
     most = max(1, int(counts.max()))
     width, height = 920, 150
     step = (width - 50) / len(counts)

@@ -1,4 +1,4 @@
-"""The commands that make a store's runs again, written from its keys."""
+"""The commands that repeat a store's runs, written from its keys."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -10,20 +10,21 @@ from hammingbox.data.registry import DATASETS, Source
 from hammingbox.report.labels import arguments
 from hammingbox.running.store import Run
 from hammingbox.text.synonyms import WORDNET
+from hammingbox.threat.goal import goal_between
 
 
 def commands(
-    runs: Sequence[Run], spaces: Mapping[str, Mapping[str, Any]], classes: Sequence[str], folder: Path
+    runs: Sequence[Run], spaces: Mapping[str, Mapping[str, Any]], goal: Mapping[str, Any], folder: Path
 ) -> list[str]:
     """One `compare` for each victim and seed; `attack` where settings are not the defaults.
 
-    All runs of a victim get as many rows as the longest of them has: a store does not say what was asked for.
+    All runs on a victim get as many rows as the longest of them: a store does not hold the number that was requested.
 
     Args:
-        runs: of one data set and split.
+        runs: of one data set, split and goal.
         spaces: S(x) as JSON by its hash.
-        classes: names by class id, for targets.
-        folder: where the store lies.
+        goal: their goal as JSON.
+        folder: holds the store.
     """
     together: dict[tuple[str, ...], tuple[dict[str, None], set[int]]] = {}
     lines = []
@@ -33,7 +34,8 @@ def commands(
         options = ["--split", run.key.split, "--seed", str(run.key.seed), *space_options(run, spaces)]
         rows = max((r.rows for r in runs if r.key.victim_sha256 == run.key.victim_sha256), default=run.rows)
         options += ["--rows", str(rows)]
-        if known and run.key.target is None:
+        options += goal_options(goal)
+        if known:
             names, budgets = together.setdefault((*place, *options), ({}, set()))
             names[run.name] = None
             budgets.add(run.key.budget)
@@ -42,8 +44,6 @@ def commands(
         if run.name in ATTACKS:
             default = arguments(repr(ATTACKS[run.name]()))
             line += [word for part in arguments(run.key.attack) if part not in default for word in ("--set", part)]
-        if run.key.target is not None:
-            line += ["--target", classes[run.key.target]]
         lines.append(shlex.join(line))
     compared = [
         shlex.join(["hammingbox", "compare", *place, "--attacks", ",".join(names), "--budgets", _listed(budgets)])
@@ -52,10 +52,31 @@ def commands(
     return [f"{line} --out {shlex.quote(str(folder))}" for line in [*compared, *lines]]
 
 
-def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The options that give a run's S(x), beyond what its data set has by itself.
+def goal_options(goal: Mapping[str, Any]) -> list[str]:
+    """The options that give a goal; none for any wrong class, and for a goal that options cannot express."""
+    sources, targets = ([*dict.fromkeys(found)] for found in zip(*_directions(goal), strict=True))
+    known, reached = ([label for label in found if label] for found in (sources, targets))
+    if goal_between(tuple(known), tuple(reached)).to_json() != goal:
+        return []
+    return [
+        word
+        for option, labels in (("--from", known), ("--to", reached))
+        for label in labels
+        for word in (option, label)
+    ]
 
-    Where the data's own limits are not known here (an own file's schema.toml) or were switched off, all are named.
+
+def _directions(goal: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The (source, target) classes that a goal names; "" where it leaves one open."""
+    if goal.get("kind") == "either":
+        return [pair for part in goal["goals"] for pair in _directions(part)]
+    return [(goal.get("source") or "", goal.get("target") or goal.get("label") or "")]
+
+
+def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The options that give a run's S(x), beyond the limits that its data set has by default.
+
+    All limits are named where the default ones are unknown (a user's own file) or were switched off.
     """
     space = spaces[run.key.space_sha256]
     own = DATASETS.get(run.key.data)
@@ -84,7 +105,7 @@ def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str
 
 
 def _includes(space: Mapping[str, Any], own: Source) -> bool:
-    """Whether a space has the limits that its data set has by itself."""
+    """Whether a space has the default limits of its data set."""
     written = space.get("forbidden") or {}
     return (
         own.kept == (space.get("kept") or {})

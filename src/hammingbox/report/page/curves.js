@@ -1,4 +1,4 @@
-// Curves that can be brought out, and details that open for print. The page can be read without them.
+// Highlights curves, and opens all details for print. The page can be read without it.
 
 for (const group of document.querySelectorAll("[data-curves]")) {
   const buttons = [...group.querySelectorAll("button[data-series]")];

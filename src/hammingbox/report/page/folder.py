@@ -6,23 +6,23 @@ from pathlib import Path
 from typing import Any
 
 from hammingbox.evaluation.diagnose import Finding
-from hammingbox.report.labels import attack_labels, space_in_words, victim_labels
+from hammingbox.report.labels import attack_labels, goal_in_words, space_in_words, victim_labels
 from hammingbox.report.page.commands import commands
 from hammingbox.report.page.page import Contents, write_page
-from hammingbox.report.recorded_checks import doubts
-from hammingbox.report.result_set import Study
-from hammingbox.report.run import Facts
+from hammingbox.report.recorded_checks import findings_of
+from hammingbox.report.result_set import ResultSet
+from hammingbox.report.run_rows import RunFacts
 from hammingbox.running.store import FILE, Run, Store, open_store
 
 PAGE = "report.html"
 
 
-def write_report(folder: Path, *, asked: Mapping[str, Sequence[Finding]] | None = None) -> Path:
+def write_report(folder: Path, *, queried: Mapping[str, Sequence[Finding]] | None = None) -> Path:
     """Builds the page of a results folder.
 
     Args:
-        folder: where the store lies.
-        asked: what `diagnose_victim` found, by the hash of the victim's weights; a store does not hold that.
+        folder: holds the store.
+        queried: what `diagnose_victim` found, by the hash of the victim's weights; a store does not hold that.
 
     Returns:
         The page's path.
@@ -31,45 +31,58 @@ def write_report(folder: Path, *, asked: Mapping[str, Sequence[Finding]] | None 
         FileError: no store there, a damaged one, or a page that cannot be written.
     """
     path = folder / PAGE
-    write_page(read_contents(folder, asked=asked), path)
+    write_page(read_contents(folder, queried=queried), path)
     return path
 
 
-def read_contents(folder: Path, *, asked: Mapping[str, Sequence[Finding]] | None = None) -> Contents:
+def read_contents(folder: Path, *, queried: Mapping[str, Sequence[Finding]] | None = None) -> Contents:
     """Everything the page of a results folder shows.
 
     Raises:
         FileError: no store there, or a damaged one.
     """
     with open_store(folder, readonly=True) as store, store.snapshot():
-        groups: dict[tuple[str, ...], list[Run]] = {}
-        for run in store.runs():
-            if run.rows or run.refused:
-                key = run.key
-                groups.setdefault((key.data, key.split, key.schema_sha256, key.space_sha256), []).append(run)
-        studies = [_study(store, runs) for runs in groups.values()]
-        spaces = {runs[0].key.space_sha256: store.space(runs[0]) for runs in groups.values()}
+        groups = _comparable(store)
+        result_sets = [_result_set(store, runs) for runs in groups]
+        spaces = {runs[0].key.space_sha256: store.space(runs[0]) for runs in groups}
         lines = [
             line
-            for runs, study in zip(groups.values(), studies, strict=True)
-            for line in commands(runs, spaces, study.schema.classes, folder)
+            for runs, results in zip(groups, result_sets, strict=True)
+            for line in commands(runs, spaces, store.goal(runs[0]), folder)
         ]
-        environments = _environments(store, [run for runs in groups.values() for run in runs])
-    findings = [_findings(study, runs, asked or {}) for runs, study in zip(groups.values(), studies, strict=True)]
-    return Contents(studies, findings, lines, environments, FILE)
+        environments = _environments(store, [run for runs in groups for run in runs])
+    findings = [_findings(results, runs, queried or {}) for runs, results in zip(groups, result_sets, strict=True)]
+    return Contents(result_sets, findings, lines, environments, FILE)
 
 
-def _study(store: Store, runs: Sequence[Run]) -> Study:
+def _comparable(store: Store) -> list[list[Run]]:
+    """The runs of a store in groups of the same data, allowed changes and goal."""
+    groups: dict[tuple[str, ...], list[Run]] = {}
+    for run in store.runs():
+        if run.rows or run.refused:
+            key = run.key
+            group = (key.data, key.split, key.schema_sha256, key.space_sha256, key.goal_sha256)
+            groups.setdefault(group, []).append(run)
+    return list(groups.values())
+
+
+def _result_set(store: Store, runs: Sequence[Run]) -> ResultSet:
     schema, key = store.schema(runs[0]), runs[0].key
     part = "" if key.split == "test" else f" ({key.split} rows)"
-    study = Study(Path(key.data).name + part, schema, space_in_words(store.space(runs[0])))
-    attacks, victims = attack_labels(runs, schema.classes), victim_labels(runs)
-    for run in runs:
-        # A store does not say how many rows were asked for: the run with most of them does.
+    results = ResultSet(
+        data=Path(key.data).name + part,
+        schema=schema,
+        space=space_in_words(store.space(runs[0])),
+        goal=goal_in_words(store.goal(runs[0])),
+    )
+    attacks, victims = attack_labels([(run.name, run.key.attack, "") for run in runs]), victim_labels(runs)
+    for run, attack in zip(runs, attacks, strict=True):
+        # A store does not say how many rows a run is to have: as many as the longest run on its victim.
         planned = max(other.rows for other in runs if other.key.victim_sha256 == run.key.victim_sha256)
-        facts = Facts(
+        facts = RunFacts(
             victim=victims[run.key.victim_sha256],
-            attack=attacks[run.id],
+            attack=attack,
+            name=run.name,
             settings=run.key.attack,
             budget=run.key.budget,
             seed=run.key.seed,
@@ -79,20 +92,18 @@ def _study(store: Store, runs: Sequence[Run]) -> Study:
             defence=run.key.defence,
             weights=run.key.victim_sha256,
         )
-        study.add(facts, store.rows(run.id) if run.rows else None)
-    return study
+        results.add(facts, store.rows(run.id) if run.rows else None)
+    return results
 
 
-def _findings(study: Study, runs: Sequence[Run], asked: Mapping[str, Sequence[Finding]]) -> list[Finding]:
-    """What each victim showed when it was asked, then what its rows say that it did not."""
-    found = []
+def _findings(results: ResultSet, runs: Sequence[Run], queried: Mapping[str, Sequence[Finding]]) -> list[Finding]:
+    """The findings of each victim, with its name where there are several."""
     names = victim_labels(runs)
-    for digest, name in names.items():
-        heard = asked.get(digest, ())
-        known = {finding.check for finding in heard}
-        mine = [*heard, *(finding for finding in doubts(study, name) if finding.check not in known)]
-        found += [replace(f, seen=f"{name}: {f.seen}") if len(names) > 1 else f for f in mine]
-    return found
+    return [
+        replace(finding, seen=f"{name}: {finding.seen}") if len(names) > 1 else finding
+        for digest, name in names.items()
+        for finding in findings_of(results, name, queried.get(digest, ()))
+    ]
 
 
 def _environments(store: Store, runs: Sequence[Run]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-// The list of rows of each study: read when the browser has time, filtered by the form, shown a page at a time.
+// The list of rows of each result set: loaded when the browser is idle, filtered by the form, shown in pages.
 
 const PAGE = 20;
 
@@ -9,7 +9,7 @@ function mount(article) {
   const list = section.querySelector(".entries");
   const pager = section.querySelector(".pager");
   const page = pager.querySelector("input");
-  const names = ["victim", "attack", "budget", "seed", "outcome", "label", "predicted", "feature", "order", "search"];
+  const names = ["victim", "attack", "budget", "seed", "status", "label", "predicted", "feature", "order", "search"];
   let rows = null;
   let loading = null;
   let found = [];
@@ -21,11 +21,11 @@ function mount(article) {
     loading ??= (async () => {
       if (typeof DecompressionStream === "undefined") {
         status.textContent =
-          "This browser is too old to unpack the rows: use Chromium 97, Firefox 113, Safari 16.4 or later. All rows are in the results file beside this page.";
+          "This browser is too old to unpack the rows: use Chromium 97, Firefox 113, Safari 16.4 or later. All rows are in the results file in this page's folder.";
         return;
       }
-      status.textContent = "Reading the rows \u2026";
-      rows = new Rows(await unpack(document.getElementById(`packed-${article.dataset.study}`).textContent));
+      status.textContent = "Loading the rows \u2026";
+      rows = new Rows(await unpack(document.getElementById(`packed-${article.dataset.results}`).textContent));
       several = rows.victims.length > 1;
       seeds = new Set(rows.runs.map((run) => run.seed)).size > 1;
       apply();
@@ -37,10 +37,11 @@ function mount(article) {
     if (!rows) return;
     const wanted = Object.fromEntries(names.map((name) => [name, form.elements[name]?.value ?? ""]));
     found = rows.select(wanted);
-    const counts = [0, 0, 0];
-    for (const row of found) counts[rows.outcome[row]]++;
-    const parts = OUTCOMES.map((name, i) => `${number.format(counts[i])} ${name}`);
-    counted = `${number.format(found.length)} of ${number.format(rows.length)} rows: ${parts[1]}, ${parts[0]}, ${parts[2]}`;
+    const counts = rows.statuses.map(() => 0);
+    for (const row of found) counts[rows.status[row]]++;
+    const parts = rows.statuses.map((name, i) => `${number.format(counts[i])} ${name}`);
+    if (!counts.at(-1)) parts.pop(); // rows that are not attacked are rare
+    counted = `${number.format(found.length)} of ${number.format(rows.length)} rows: ${parts.join(", ")}`;
     show(1);
   }
 
@@ -59,7 +60,7 @@ function mount(article) {
     list.replaceChildren(...found.slice((now - 1) * PAGE, now * PAGE).map((row) => entry(rows, row, several, seeds)));
   }
 
-  /** To the top of a new page: the button that was pressed may just have been switched off, and focus with it. */
+  /** Shows a page from its top. The pressed button may now be disabled, so the list takes the focus. */
   function turn(wanted) {
     show(wanted);
     list.focus({ preventScroll: true });
@@ -88,8 +89,8 @@ function mount(article) {
     }
     load().then(apply);
   });
-  // Before anybody can print: unpacking takes a moment, and a print does not wait for it.
+  // Loaded before a user can print: unpacking takes a moment, and printing does not wait for it.
   addEventListener("load", () => (window.requestIdleCallback ?? setTimeout)(load));
 }
 
-for (const article of document.querySelectorAll("article[data-study]")) mount(article);
+for (const article of document.querySelectorAll("article[data-results]")) mount(article);

@@ -16,30 +16,31 @@ from hammingbox.evaluation.diagnose import Finding
 from hammingbox.files import write_bytes
 from hammingbox.report.page import charts
 from hammingbox.report.page.packing import pack
-from hammingbox.report.page.view_models import StudyView, percent
-from hammingbox.report.result_set import Study
+from hammingbox.report.page.view_models import ResultSetView, percent
+from hammingbox.report.result_set import ResultSet
+from hammingbox.report.status import BROKEN
 
 ROWS_LIMIT = 4_600_000
 """Characters of packed rows on one page: with them the page stays under 5 MB."""
 
 
 _SCRIPTS = ("curves.js", "rows.js", "render_row.js", "list.js")
-"""Parts of the one script of the page, which share one scope."""
+"""Parts of the page's one script, in one scope."""
 
 
 @dataclass(frozen=True)
 class Contents:
-    """All that a page shows.
+    """Everything a page shows.
 
     Attributes:
-        studies: results, by data set and allowed changes.
-        findings: doubts about each study, in the same order.
+        result_sets: results by data set, allowed changes and goal.
+        findings: what is doubtful about each result set, in the same order.
         commands: what made the results.
         environments: versions and machines they were made with.
         source: the file that holds every row.
     """
 
-    studies: Sequence[Study]
+    result_sets: Sequence[ResultSet]
     findings: Sequence[Sequence[Finding]]
     commands: Sequence[str] = ()
     environments: Sequence[dict[str, Any]] = field(default_factory=tuple)
@@ -67,18 +68,20 @@ def render(contents: Contents, *, rows_limit: int = ROWS_LIMIT) -> str:
         "count": lambda value: f"{value:,}",
         "short": _short,
     }
-    total = max(1, sum(len(run) for study in contents.studies for run in study.runs))
+    total = max(1, sum(len(run) for results in contents.result_sets for run in results.runs))
     views = []
-    for number, study in enumerate(contents.studies):
-        part = sum(map(len, study.runs)) / total
-        views.append(StudyView(number, study, pack(study, round(rows_limit * part)), contents.findings[number]))
+    for number, results in enumerate(contents.result_sets):
+        part = sum(map(len, results.runs)) / total
+        packed = pack(results, round(rows_limit * part))
+        views.append(ResultSetView(number, results, packed, contents.findings[number]))
     script = "\n".join(['"use strict";', "(() => {", *map(_read, _SCRIPTS), "})();"])
     return environment.get_template("report.html.j2").render(
         contents=contents,
-        studies=views,
+        views=views,
+        broken=BROKEN,
         style=Markup(_read("page.css")),
         script=Markup(script),
-        # Only this one script may run, so nothing that data could smuggle into the page ever does.
+        # Only this script may run, so a script that is hidden in the data never does.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         swatch=lambda style: Markup(charts.swatch(style)),
         version=hammingbox.__version__,
@@ -95,5 +98,5 @@ def _span(interval: tuple[float, float]) -> str:
 
 
 def _short(value: float) -> str:
-    """Three digits that mean something: 1,204 and 0.0312."""
+    """Three significant digits, and all digits of a large number: 0.0312 and 1,204."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

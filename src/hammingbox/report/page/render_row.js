@@ -1,7 +1,6 @@
-// How a row is written on the page. Whatever comes from data is written as text, never as HTML.
+// How a row is shown. Everything that comes from data is inserted as text, never as HTML.
 
 const NEAR = 14; // words of context around a change in a long text
-const OUTCOMES = ["stood", "fell", "wrong before"];
 const number = new Intl.NumberFormat("en");
 
 const make = (tag, properties = {}, ...children) => {
@@ -12,10 +11,10 @@ const make = (tag, properties = {}, ...children) => {
 
 const marked = (old, now, title) => make("mark", { title }, make("del", {}, old), make("ins", {}, now));
 
-/** A line break inside a text, as a sign. */
+/** A line break inside a text is shown as a pilcrow. */
 const sign = (word) => (word === "<br />" ? "\u00b6" : word);
 
-/** Which words have a blank before them; those of a text as `join_words` of the package has it. */
+/** Which words have a space before them; for texts the same rules as `join_words` of the package. */
 function blanks(form, words) {
   if (form !== "words") return words.map((_, i) => form === "events" && i > 0);
   let quoted = false;
@@ -60,14 +59,14 @@ function written(rows, row, whole) {
     button.addEventListener("click", () => {
       const all = Object.assign(written(rows, row, true), { tabIndex: -1 });
       shown.replaceWith(all);
-      all.focus(); // it had the button
+      all.focus(); // the button that had the focus is gone
     });
     shown.append(" ", button);
   }
   return shown;
 }
 
-/** A category by itself: one that cannot be seen is named. */
+/** A category on its own; invisible ones are named. */
 const INVISIBLE = { "": "(empty)", " ": "(space)", "\n": "(line break)" };
 const visible = (word) => INVISIBLE[word] ?? word;
 
@@ -107,7 +106,7 @@ function probabilityTable(rows, row) {
 
 function entry(rows, row, several, seeds) {
   const run = rows.runs[rows.run[row]];
-  const outcome = rows.outcome[row];
+  const status = rows.status[row];
   const count = rows.change.start[row + 1] - rows.change.start[row];
   const facts = [
     `${run.attack}, budget ${run.budget}${seeds ? `, seed ${run.seed}` : ""}${several ? `, on ${rows.victims[run.victim]}` : ""}`,
@@ -118,7 +117,7 @@ function entry(rows, row, several, seeds) {
   const text = make(
     "div", { className: "what" },
     make("p", { className: "title" }, make("strong", {}, `#${rows.number[rows.place[row]]}`), " ",
-      make("span", { className: `tag o${outcome}` }, OUTCOMES[outcome]), " ",
+      make("span", { className: `tag s${status}` }, rows.statuses[status]), " ",
       `${rows.classes[rows.label[rows.place[row]]]} \u2192 ${rows.classes[rows.predicted[row]]}`),
     written(rows, row, false), changeList(rows, row),
     make("p", { className: "facts" }, facts.join(" \u00b7 ")),

@@ -1,4 +1,4 @@
-// The rows of a study: a gzipped block of typed columns, unpacked when it is needed and filtered in place.
+// The rows of a result set: a gzipped block of typed columns, unpacked on demand and filtered in memory.
 
 const TYPES = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i1: Int8Array, i2: Int16Array, i4: Int32Array };
 
@@ -8,14 +8,14 @@ async function unpack(text) {
   return new Response(stream).arrayBuffer();
 }
 
-/** Undoes differences between neighbours. */
+/** Decodes deltas: adds up differences between neighbours. */
 function sums(steps) {
   const found = Float64Array.from(steps);
   for (let i = 1; i < found.length; i++) found[i] += found[i - 1];
   return found;
 }
 
-/** Where the pairs of each row begin in a ragged column. */
+/** The first pair of each row in a ragged column. */
 function starts(counts) {
   const found = new Uint32Array(counts.length + 1);
   for (let i = 0; i < counts.length; i++) found[i + 1] = found[i] + counts[i];
@@ -32,6 +32,7 @@ class Rows {
     };
     this.form = head.form;
     this.shown = head.shown;
+    this.statuses = head.statuses;
     this.runs = head.runs;
     this.attacks = [...new Set(head.runs.map((run) => run.attack))];
     this.victims = head.victims;
@@ -40,7 +41,7 @@ class Rows {
     this.words = head.schema.features.map(([, place]) => head.schema.vocabularies[place]);
     this.vocabulary = head.schema.features.map(([, place]) => place);
     this.vocabularies = head.schema.vocabularies;
-    for (const name of ["label", "clean", "run", "outcome", "predicted", "forward", "backward", "stage"]) {
+    for (const name of ["label", "clean", "run", "status", "predicted", "forward", "backward", "stage"]) {
       this[name] = column(name);
     }
     this.number = sums(column("number_step"));
@@ -81,7 +82,7 @@ class Rows {
     return found;
   }
 
-  /** What a class that is not listed has at most, in thousandths: as much as the last of the likeliest, which come first. */
+  /** The most that an unlisted class can have, in thousandths: as much as the last listed class, as the likeliest come first. */
   least(pairs, row) {
     const last = pairs.start[row] + this.shown - 1;
     return last < pairs.start[row + 1] ? pairs.value[last] : 0;
@@ -92,13 +93,13 @@ class Rows {
     return Array.from({ length: n }, (_, i) => this.words[i][this.clean[place * n + i]]);
   }
 
-  /** The clean row as one lower-case text, kept once made. */
+  /** The clean row as one lower-case text; computed once. */
   text(place) {
     const glue = this.form === "letters" ? "" : " ";
     return (this.texts[place] ??= this.cleanWords(place).join(glue).toLowerCase());
   }
 
-  /** A test of rows for what was typed: a row's #number, or a text in the clean row or in a change. */
+  /** A test for rows that match a query: a row's #number, or a text in the clean row or in a change. */
   search(query) {
     const typed = query.trim().toLowerCase();
     if (!typed) return null;
@@ -127,7 +128,7 @@ class Rows {
     };
   }
 
-  /** Numbers of the rows that pass, in the order that was asked for. */
+  /** Indices of the rows that pass the filters, in the chosen order. */
   select(wanted) {
     const runs = this.runs.map(
       (run) =>
@@ -137,7 +138,7 @@ class Rows {
         (wanted.seed === "" || run.seed === Number(wanted.seed)),
     );
     const equal = (value, column) => (value === "" ? null : [Number(value), column]);
-    const outcome = equal(wanted.outcome, this.outcome);
+    const status = equal(wanted.status, this.status);
     const predicted = equal(wanted.predicted, this.predicted);
     const label = wanted.label === "" ? null : Number(wanted.label);
     const feature = wanted.feature === "" ? null : Number(wanted.feature);
@@ -145,7 +146,7 @@ class Rows {
     const found = [];
     for (let row = 0; row < this.length; row++) {
       if (!runs[this.run[row]]) continue;
-      if (outcome && outcome[1][row] !== outcome[0]) continue;
+      if (status && status[1][row] !== status[0]) continue;
       if (predicted && predicted[1][row] !== predicted[0]) continue;
       if (label !== null && this.label[this.place[row]] !== label) continue;
       if (feature !== null && !this.touches(row, feature)) continue;

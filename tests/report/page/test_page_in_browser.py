@@ -1,4 +1,4 @@
-"""The report in a real headless browser: it opens, filters, speaks to keyboards, and its numbers are the store's."""
+"""The report in a real headless browser: it opens, filters, works with a keyboard, and its numbers are the store's."""
 
 import re
 from collections.abc import Iterator
@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from browser import Page, browser, needs_browser
 from hammingbox.evaluation.rows import Rows
 from hammingbox.report.page.folder import write_report
+from hammingbox.report.page.page import Contents, write_page
 from hammingbox.running.store import open_store
 from hammingbox.text.tokens import join_words
-from report_toys import HOSTILE, LETTERS, TABLE, TEXT, fill
 from toys import toy_schema
+from toys.browser import Page, browser, needs_browser
+from toys.result_folders import HOSTILE, LETTERS, TABLE, TEXT, fill, stored
+from toys.result_sets import toy_results
 
 pytestmark = needs_browser
 
@@ -25,7 +27,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 @pytest.fixture(autouse=True)
 def silent(page: Page) -> Iterator[None]:
-    """Whatever a test does, the console stays empty and nothing but the file is asked for."""
+    """Whatever a test does, the console stays empty and nothing but the file is requested."""
     page.errors.clear()
     page.requests.clear()
     yield
@@ -48,28 +50,24 @@ def show(page: Page, folder: Path, **looks: object) -> None:
     page.wait("/of .* rows:/.test(document.querySelector('.found').textContent)")
 
 
-def choose(page: Page, **wanted: object) -> tuple[int, int, int]:
-    """Sets filters as a user does and reads what the page counts: (fell, stood, wrong before)."""
+def choose(page: Page, **wanted: object) -> tuple[int, ...]:
+    """Sets filters as a user does and reads what the page counts: (broken, proven, unknown, wrong before)."""
     page.run("document.querySelector('form button[type=reset]').click()")
-    for name, value in {"outcome": "", **wanted}.items():
+    for name, value in {"status": "", **wanted}.items():
         page.run(
             f"(() => {{ const field = document.querySelector('form').elements['{name}']; field.value = '{value}';"
             "field.dispatchEvent(new Event('input', {bubbles: true})); })()"
         )
     page.run("new Promise((done) => setTimeout(done, 250))")  # a search waits until one stops typing
     text = page.run("document.querySelector('.found').textContent")
-    fell, stood, wrong = re.search(r"rows: ([\d,]+) fell, ([\d,]+) stood, ([\d,]+) wrong before", text).groups()
-    return tuple(int(count.replace(",", "")) for count in (fell, stood, wrong))  # type: ignore[return-value]
+    found = re.search(r"rows: ([\d,]+) broken, ([\d,]+) proven, ([\d,]+) unknown, ([\d,]+) wrong before", text)
+    assert found is not None, text
+    return tuple(int(count.replace(",", "")) for count in found.groups())
 
 
-def stored(folder: Path) -> list[tuple[str, int, Rows]]:
-    with open_store(folder) as store:
-        return [(run.name, run.key.budget, store.rows(run.id)) for run in store.runs()]
-
-
-def counts(parts: list[Rows]) -> tuple[int, int, int]:
+def counts(parts: list[Rows]) -> tuple[int, ...]:
     rows = Rows.join(parts)
-    return int(rows.success.sum()), int((rows.correct & ~rows.success).sum()), int((~rows.correct).sum())
+    return tuple(int(mask.sum()) for mask in (rows.success, rows.proven, rows.unknown, ~rows.correct))
 
 
 def test_filters_count_what_the_store_counts(page: Page, folder: Path) -> None:
@@ -107,11 +105,28 @@ def test_search_finds_stretches_of_the_clean_row(page: Page, folder: Path) -> No
     assert sum(counts(found)) > 0
 
 
+def test_the_status_filter_finds_proven_and_unknown_rows(page: Page, tmp_path: Path) -> None:
+    results = toy_results(LETTERS, attacks=("hotflip", "exhaustive"), budgets=(1, 2))
+    write_page(Contents([results], [[]]), tmp_path / "report.html")
+    show(page, tmp_path)
+    hotflip, exhaustive = (list(results.select(attack=name)) for name in ("hotflip", "exhaustive"))
+    proven = sum(int(run.proven.sum()) for run in exhaustive)
+    unknown = sum(int((run.attacked & ~run.broken).sum()) for run in hotflip)
+    assert proven > 0
+    assert unknown > 0
+    assert choose(page, status=1) == (0, proven, 0, 0)
+    assert page.run("[...document.querySelectorAll('.tag')].every((e) => e.textContent === 'proven')")
+    assert choose(page, status=2) == (0, 0, unknown, 0)
+    assert choose(page, status=3) == (0, 0, 0, 3 * 4)
+    page.run("document.querySelector('.attacks a').click()")
+    page.wait("document.querySelector('form').elements.status.value === '0'")
+
+
 def test_a_row_shows_its_changes_and_its_probabilities(page: Page, folder: Path) -> None:
     show(page, folder)
     name, budget, rows = stored(folder)[2]
     i = int(rows.success.nonzero()[0, 0])
-    choose(page, attack=0, budget=budget, outcome=1, search=f"#{int(rows.numbers[i])}")
+    choose(page, attack=0, budget=budget, status=0, search=f"#{int(rows.numbers[i])}")
     assert (name, page.run("document.querySelectorAll('.entry').length")) == ("ga", 1)
     clean, written = LETTERS.decode(rows.clean[i].tolist()), LETTERS.decode(rows.adversarial[i].tolist())
     old_and_new = "".join(a if a == b else a + b for a, b in zip(clean, written, strict=True))
@@ -183,11 +198,11 @@ def test_pages_turn_and_a_number_of_the_table_leads_to_its_rows(page: Page, fold
 def test_order(page: Page, folder: Path) -> None:
     show(page, folder)
     numbers = "[...document.querySelectorAll('.facts')].map((e) => +e.textContent.match(/(\\d+) change/)[1])"
-    choose(page, outcome=1, order="-changes")
+    choose(page, status=0, order="-changes")
     most = page.run(numbers)
     assert most == sorted(most, reverse=True)
     assert most[0] == 3
-    choose(page, outcome=1, order="changes")
+    choose(page, status=0, order="changes")
     assert page.run(numbers)[0] == 1
 
 
@@ -207,7 +222,7 @@ def test_the_keyboard_reaches_everything_in_order(page: Page, folder: Path) -> N
         reached.append(facts[:2])
     assert reached[0][0] == "A", "the link that skips to the results comes first"
     fields = [name for tag, name in reached if tag in ("SELECT", "INPUT") and name]
-    assert fields == ["attack", "budget", "outcome", "label", "predicted", "feature", "order", "search"]
+    assert fields == ["attack", "budget", "status", "label", "predicted", "feature", "order", "search"]
     assert ["BUTTON", "next"] in reached
     page.run("document.querySelector('.attacks a').focus()")
     page.press("Enter")
@@ -299,7 +314,7 @@ def test_a_text_is_written_as_the_package_writes_it(page: Page, tmp_path: Path) 
             words.pop()
         whole = join_words(words).replace("<br />", "\N{PILCROW SIGN}")
         pieces = page.run(clean_text).split("\N{HORIZONTAL ELLIPSIS}")
-        assert len(pieces) > 1, "what lies far from a change is left out at first"
+        assert len(pieces) > 1, "words far from a change are left out at first"
         assert [piece for piece in pieces if piece.strip() not in whole] == [], whole
         page.run("document.querySelector('.more').focus()")
         page.run("document.querySelector('.more').click()")

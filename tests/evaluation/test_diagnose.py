@@ -2,8 +2,9 @@
 
 import torch
 
-from hammingbox import Dataset, FullSpace, Rate, ThreatModel
-from hammingbox.evaluation.diagnose import diagnose_results, diagnose_victim, rank_correlation
+from hammingbox import ATTACKS, Dataset, FullSpace, Rate, ThreatModel
+from hammingbox.evaluation.diagnose import Finding, diagnose_results, diagnose_victim, finding
+from hammingbox.evaluation.diagnose.victim_checks import rank_correlation
 from toys import ToyVictim, toy_rows
 
 
@@ -51,6 +52,13 @@ class Rounded(ToyVictim):
         return super().head(embedded.detach() + 0 * embedded, ids)
 
 
+class RootAtZero(ToyVictim):
+    """Finite logits, and a gradient of zero times infinity."""
+
+    def head(self, embedded, ids):
+        return super().head(embedded, ids) + (embedded - embedded.detach()).abs().sqrt().sum((1, 2))[:, None]
+
+
 class Saturated(ToyVictim):
     def head(self, embedded, ids):
         return super().head(embedded, ids) * 1000
@@ -68,6 +76,7 @@ def test_each_fault_is_found(schema) -> None:
     assert "logits" in checks(Probabilities(d).eval(), schema)
     assert "deterministic victim" in checks(Noisy(d).eval(), schema)
     assert "finite logits" in checks(Broken(d).eval(), schema)
+    assert "finite gradients" in checks(RootAtZero(d).eval(), schema)
     assert "zero gradients" in checks(Rounded(d).eval(), schema)
     assert "saturated softmax" in checks(Saturated(d).eval(), schema)
     assert "soft against discrete" in checks(Wavy(d).eval(), schema)
@@ -84,14 +93,40 @@ def test_rank_correlation() -> None:
 
 
 def test_results_are_checked_against_each_other() -> None:
-    needs = {"pcaa": True, "ga": False, "random": False, "exhaustive": False}
+    attacks = {name: ATTACKS[name]() for name in ("pcaa", "auto", "ga", "random", "exhaustive", "oracle")}
 
     def found(**hits: list[int]) -> list[str]:
         rates = {(name, b + 1): Rate(h, 100) for name, row in hits.items() for b, h in enumerate(row)}
-        return [f"{f.check}/{f.severity}" for f in diagnose_results(rates, needs)]
+        return [f"{f.check}/{f.severity}" for f in diagnose_results(rates, attacks)]
 
     assert found(pcaa=[50, 80], ga=[50, 70], random=[10, 20], exhaustive=[60, 90]) == []
     assert found(pcaa=[50], ga=[52]) == ["gradient-free attack wins/note"]
     assert found(pcaa=[20], ga=[80]) == ["gradient-free attack wins/warning"]
     assert "random search wins/error" in found(pcaa=[20], random=[30])
     assert found(pcaa=[50, 40]) == ["success falls with budget/warning"]
+    assert found(pcaa=[50], oracle=[60], exhaustive=[60]) == [], "exact attacks are the limit, not rivals"
+    assert found(pcaa=[50], auto=[60]) == [], "auto has gradients among its stages"
+    assert found(auto=[20], ga=[80]) == [], "there is no attack that needs gradients"
+    assert found(pcaa=[20], mine=[80]) == [], "nothing is known about an attack of the user's own"
+    assert found(mine=[50, 40]) == ["success falls with budget/warning"]
+    assert found(random=[30]) == []
+
+
+def test_every_check_has_a_distinct_slug() -> None:
+    rate = Rate(1, 2)
+    found = [
+        finding.train_mode(1, 0.5), finding.not_finite_logits(1, 2), finding.not_deterministic(0.5, "runs"),
+        finding.probabilities_as_logits("error"), finding.saturated_softmax(1, 2), finding.not_finite_gradients(1, 2),
+        finding.zero_gradients(1, 2), finding.misleading_gradients(0.1), finding.random_wins(1, rate, ("ga", rate)),
+        finding.gradient_free_wins(1, ("pcaa", rate), ("ga", rate)), finding.success_falls("ga", (1, rate), (2, rate)),
+        finding.unequal_rows(1, 2, 3), finding.few_rows(1), finding.broken_and_proven(1, 2),
+    ]  # fmt: skip
+    builders = [
+        value for value in vars(finding).values() if getattr(value, "__annotations__", {}).get("return") is Finding
+    ]
+    assert len(found) == len(builders), "a builder is missing here"
+    assert {one.slug for one in found} == {
+        "train-mode", "finite-logits", "deterministic-victim", "logits", "saturated-softmax", "finite-gradients",
+        "zero-gradients", "soft-against-discrete", "random-search-wins", "gradient-free-attack-wins",
+        "success-falls-with-budget", "unequal-rows", "few-rows", "broken-and-proven",
+    }  # fmt: skip

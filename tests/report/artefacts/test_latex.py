@@ -1,4 +1,4 @@
-"""Tables and case studies as LaTeX: they compile, and nothing hangs over the margin."""
+"""Tables and case studies as LaTeX: they compile, and nothing exceeds the margin."""
 
 import re
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hammingbox.report.artefacts.cases import Case, Piece, cases_latex
-from hammingbox.report.artefacts.table import Table
+from hammingbox.report.artefacts.table import Column, Interval, Table
 
 PREAMBLE = r"\documentclass{article}\usepackage{booktabs,graphicx,longtable,xcolor}"
 
@@ -16,8 +16,11 @@ PREAMBLE = r"\documentclass{article}\usepackage{booktabs,graphicx,longtable,xcol
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed (texlive-latex-recommended)")
 def test_it_compiles_and_fits_the_page(tmp_path: Path) -> None:
     signs = r"\ & % $ # _ { } ~ ^ ε ± ζ λ π ≤ < > | ·"
-    wide = Table("Wide " + signs, ("attack", *("a long heading",) * 8), (("a_b", *("100%",) * 8),), notes=(signs,))
-    narrow = Table("Narrow", ("attack", "ε"), (("pcaa", "1"),))
+    many = [Column.number(f"a long heading {i}", ".1f") for i in range(8)]
+    ends = Column.interval("± rows", ".0f", separator="-")
+    columns = (Column.text("attack_1"), Column.text(signs), *many, ends)
+    wide = Table("Wide " + signs, columns, (("a_b", signs, *(100.0,) * 7, None, Interval(1.0, 2.0)),), notes=(signs,))
+    narrow = Table("Narrow", (Column.text("attack"), Column.number("ε")), (("pcaa", 1),))
     dna = Case("splice", "row 1", "EI", "IE", (Piece("ACGT" * 20), Piece("T", original="C"), Piece("ACGT" * 20)))
     parts = [wide.latex("tab:wide"), narrow.latex(), cases_latex([dna])]
     (tmp_path / "all.tex").write_text("\n".join([PREAMBLE, r"\begin{document}", *parts, r"\end{document}"]))

@@ -1,15 +1,17 @@
-"""Results folders that tests of the report share, filled by real attacks through the store's own interface."""
+"""Results folders that tests share, filled by real attacks through the store's own interface."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from hammingbox.attacks import attack_named
+from hammingbox.attacks import ATTACKS
 from hammingbox.data.dataset import Dataset
 from hammingbox.data.schema import Feature, Schema
 from hammingbox.errors import TooExpensiveError
+from hammingbox.evaluation.rows import Rows
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import open_store
 from hammingbox.threat.space import FullSpace
@@ -43,6 +45,8 @@ def fill(
     wrong: int = 3,
     seeds: Sequence[int] = (0,),
     data: str = "toy data",
+    target: int | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> None:
     """Attacks toy victims; the first `wrong` rows have labels the victim does not give."""
     with open_store(folder, create=True) as store:
@@ -57,6 +61,12 @@ def fill(
                         with contextlib.suppress(TooExpensiveError):
                             evaluate_into(
                                 store, Checkpoint(victim, "mlp", {}, schema), part,
-                                ThreatModel(FullSpace(schema), budget), attack_named(attack),
-                                name=attack, victim=f"runs/{name}", source=data, seed=seed,
+                                ThreatModel(FullSpace(schema), budget), ATTACKS[attack](**(settings or {})),
+                                name=attack, victim=f"runs/{name}", source=data, seed=seed, target=target,
                             )  # fmt: skip
+
+
+def stored(folder: Path) -> list[tuple[str, int, Rows]]:
+    """Attack, budget and rows of every run of a results folder."""
+    with open_store(folder) as store:
+        return [(run.name, run.key.budget, store.rows(run.id)) for run in store.runs()]

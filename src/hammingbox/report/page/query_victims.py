@@ -1,0 +1,41 @@
+"""What the victims of a results folder show when they are queried again; a store does not hold that."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from hammingbox.data.dataset import Dataset
+from hammingbox.evaluation.diagnose import Finding, diagnose_victim
+from hammingbox.running.store import open_store
+from hammingbox.threat.goal import goal_from_json
+from hammingbox.threat.space_json import space_from_json
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.checkpoint import load_checkpoint, weights_digest
+
+
+def query_victims(folder: Path, on_changed: Callable[[str], None] = lambda _: None) -> dict[str, list[Finding]]:
+    """Findings on each victim's recorded clean rows, at the largest budget it was attacked with, by its hash.
+
+    Args:
+        folder: holds the store.
+        on_changed: called with the place of a victim that was trained again since, which is not queried.
+
+    Raises:
+        FileError: no store there, a damaged one, or a checkpoint that is missing.
+    """
+    found: dict[str, list[Finding]] = {}
+    changed: set[str] = set()
+    with open_store(folder, readonly=True) as store:
+        for run in sorted(store.runs(), key=lambda run: -run.key.budget):
+            digest = run.key.victim_sha256
+            if digest in found or digest in changed or not run.rows:
+                continue
+            schema, rows = store.schema(run), store.rows(run.id)
+            victim = load_checkpoint(Path(run.victim), schema=schema).victim
+            if weights_digest(victim) != digest:
+                changed.add(digest)
+                on_changed(run.victim)
+                continue
+            threat = ThreatModel(space_from_json(store.space(run), schema), run.key.budget)
+            data, goal = Dataset(schema, rows.clean, rows.labels), goal_from_json(store.goal(run))
+            found[digest] = diagnose_victim(victim, data, threat, goal=goal)
+    return found

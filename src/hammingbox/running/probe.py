@@ -1,0 +1,47 @@
+"""Is an evaluation of this victim sound? Its answers and gradients, and a few attacks against each other."""
+
+from collections.abc import Callable, Sequence
+
+from hammingbox.attacks import attack_named
+from hammingbox.data.dataset import Dataset
+from hammingbox.evaluation.diagnose import Finding, diagnose_results, diagnose_victim
+from hammingbox.evaluation.rates import Rate
+from hammingbox.running.evaluate import evaluate
+from hammingbox.threat.goal import Goal
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.victim import Victim
+
+PROBES = ("hotflip", "pcaa", "ga", "random")
+"""Two attacks with gradients and two without: if those without win, the gradients are masked."""
+
+
+def probe_victim(
+    victim: Victim,
+    data: Dataset,
+    threats: Sequence[ThreatModel],
+    *,
+    goal: Goal | None = None,
+    seed: int = 0,
+    on_attack: Callable[[str, int], None] = lambda _name, _budget: None,
+) -> list[Finding]:
+    """Everything that makes an evaluation of a victim doubtful.
+
+    Args:
+        victim: borrowed; a black box is probed by the attacks that need no gradient.
+        data: rows to query it with.
+        threats: one per budget, the largest last.
+        goal: what counts as success; any class but the true one by default.
+        seed: of the attacks.
+        on_attack: called before each attack with its name and budget.
+    """
+    findings = diagnose_victim(victim, data, threats[-1], goal=goal)
+    if any(finding.severity == "error" for finding in findings):
+        return findings
+    attacks = {name: attack_named(name) for name in PROBES}
+    usable = {name: attack for name, attack in attacks.items() if victim.has_gradient or not attack.needs_gradient}
+    rates: dict[tuple[str, int], Rate] = {}
+    for name, attack in usable.items():
+        for threat in threats:
+            on_attack(name, threat.budget)
+            rates[name, threat.budget] = evaluate(victim, data, threat, attack, goal=goal, seed=seed).success_rate
+    return [*findings, *diagnose_results(rates, usable)]

@@ -1,0 +1,54 @@
+"""The commands on the page repeat the runs of its store."""
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hammingbox.data.dataset import Dataset, Splits
+from hammingbox.data.registry import DATASETS
+from hammingbox.report.page.commands import commands, space_options
+from hammingbox.running.store import Run, RunKey
+from hammingbox.running.store.store import space_digest
+from hammingbox.running.tasks import Task
+from toys.result_folders import TABLE
+
+
+def test_commands_name_what_the_attacker_may_do() -> None:
+    def command(data: str, space: dict[str, Any], attack: str = "GA()") -> str:
+        key = RunKey(data, "test", "schema", "space", "weights", "standard", attack, 2, 1)
+        run = Run(1, key, "mine", "runs/a b", "lstm", "today", None, 9, 1.0)
+        (line,) = commands([run], {"space": space}, ("a", "b"), Path("out"))
+        return line
+
+    texts = {"kind": "synonym", "source": "near.txt", "protected": ["film"]}
+    assert command("imdb", texts) == (
+        "hammingbox attack imdb --victim 'runs/a b' --attack mine --budget 2 --split test --seed 1 "
+        "--neighbours near.txt --protect film --rows 9 --out out"
+    )
+    assert "--neighbours" not in command("imdb", {"kind": "synonym", "source": "wordnet"})
+    assert "--full-space" in command("splice", {"kind": "full"})
+    assert "--full-space" not in command("ips", {"kind": "full"})
+    assert "--schema schema.toml" in command("mine.csv", {"kind": "full"})
+    mine = {"kind": "masked", "immutable": ["sex", "age"], "forbidden": {"job": ["none", "a b"]}, "kept": {}}
+    limits = "--immutable sex --immutable age --forbid job=none --forbid 'job=a b'"
+    assert f"--schema schema.toml --full-space {limits}" in command("mine.csv", mine), "as recorded, in their order"
+    own = {"kind": "masked", "immutable": [], "forbidden": {"*": ["N"], "base 3": ["A"]}, "kept": {}}
+    assert "--seed 1 --forbid 'base 3=A' --rows" in command("splice", own)
+    freed = own | {"forbidden": {"base 3": ["A"]}}
+    assert "--seed 1 --full-space --forbid 'base 3=A' --rows" in command("splice", freed)
+
+
+def test_the_command_of_an_own_file_gives_its_space_again() -> None:
+    rows = Dataset(TABLE, torch.zeros(1, 5, dtype=torch.int64), torch.zeros(1, dtype=torch.int64))
+    source = replace(DATASETS["splice"], immutable=("f3", "f0"), forbidden={"f2": ["c4", "c1"]})
+    opened = Task("mine.csv", source, Splits(rows, rows, rows))
+    space = opened.space(immutable=["f1"], forbid=["f4=c3", "f2=c0"])
+    key = RunKey("mine.csv", "test", "schema", space_digest(space), "weights", "standard", "GA()", 2, 0)
+    run = Run(1, key, "ga", "", "mlp", "today", None, 9, 1.0)
+    words = space_options(run, {key.space_sha256: space.to_json()})
+    given = {name: [b for a, b in pairwise(words) if a == name] for name in ("--immutable", "--forbid")}
+    again = opened.space(immutable=given["--immutable"], forbid=given["--forbid"], full="--full-space" in words)
+    assert space_digest(again) == key.space_sha256
