@@ -14,7 +14,7 @@ from time import perf_counter
 import torch
 
 from hammingbox.data.schema import Schema
-from hammingbox.evaluation.evaluate import Rows
+from hammingbox.evaluation.rows import Rows
 from hammingbox.report.page.folder import PAGE
 from hammingbox.running.store import RunKey, Store
 from hammingbox.running.store.environment import environment

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from hammingbox.data.schema import Feature, Schema
-from hammingbox.evaluation.evaluate import Rows
+from hammingbox.evaluation.rows import Rows
 from hammingbox.threat.candidates import Candidates
 from hammingbox.threat.layout import Layout
 from hammingbox.threat.space import Space
