@@ -106,8 +106,8 @@ def test_victims_are_asked_at_the_largest_budget_and_the_page_is_built_once(
         asked.append(threat.budget)
         return []
 
-    def build(place: Path, *, asked: dict[str, object]) -> None:
-        built.append((place, len(asked)))
+    def build(place: Path, *, queried: dict[str, object]) -> None:
+        built.append((place, len(queried)))
 
     monkeypatch.setattr("hammingbox.cli.compare.diagnose_victim", ask)
     monkeypatch.setattr("hammingbox.cli.compare.write_report", build)
@@ -218,21 +218,13 @@ def test_unlike_runs_are_told_apart_and_not_averaged(tmp_path: Path) -> None:
     rates = [100 * record["success_rate"] for record in found]
     assert [line[0] for line in points[panel]] == pytest.approx([sum(rates[:2]) / 2, rates[2], rates[3]])
     table = runs_table(found, "Results")
-    assert table.columns[: table.text_columns] == (
-        "run",
-        "data",
-        "split",
-        "model",
-        "defence",
-        "allowed changes",
-        "attack",
-    )
-    attacks = [line[table.columns.index("attack")] for line in table.rows]
+    assert table.headings[:7] == ("run", "data", "split", "model", "defence", "allowed changes", "attack")
+    attacks = table.column("attack")
     usual = "random (draws=300)"
     assert attacks == [usual, usual, f"{usual} to class 1", "random (draws=2)", usual, usual]
     assert len({line[1:7] for line in table.rows}) == 5, "all but the seeds"
     plain = runs_table(found[:2], "Results")
-    assert plain.columns[: plain.text_columns] == ("run", "data", "model", "defence", "attack")
+    assert plain.headings[:5] == ("run", "data", "model", "defence", "attack")
     assert [row["row"] for row in rows] == list(range(30))
     assert [row["success"] for row in rows] == [row["label"] != row["prediction"] for row in rows]
 

@@ -2,34 +2,35 @@
 
 import torch
 
-from hammingbox import ATTACKS, Dataset, FullSpace, Rate, ThreatModel
+from hammingbox import ATTACKS, Dataset, FullSpace, Rate, Schema, ThreatModel
 from hammingbox.evaluation.diagnose import Finding, diagnose_results, diagnose_victim, finding
 from hammingbox.evaluation.diagnose.victim_checks import rank_correlation
+from hammingbox.types import Embedded, Ids, Logits
 from toys import ToyVictim, toy_rows
 
 
-def checks(victim: ToyVictim, schema) -> list[str]:
+def checks(victim: ToyVictim, schema: Schema) -> list[str]:
     x, _ = toy_rows(schema, ToyVictim(schema.cardinalities))
     data = Dataset(schema, x, torch.zeros(len(x), dtype=torch.int64))
     return [finding.check for finding in diagnose_victim(victim, data, ThreatModel(FullSpace(schema), 2))]
 
 
-def test_a_sound_victim_has_no_findings(schema, victim: ToyVictim) -> None:
+def test_a_sound_victim_has_no_findings(schema: Schema, victim: ToyVictim) -> None:
     assert checks(victim.eval(), schema) == []
 
 
-def test_train_mode(schema, victim: ToyVictim) -> None:
+def test_train_mode(schema: Schema, victim: ToyVictim) -> None:
     assert checks(victim.train(), schema) == ["train mode"]
     assert victim.training
 
 
 class Probabilities(ToyVictim):
-    def head(self, embedded, ids):
+    def head(self, embedded: Embedded, ids: Ids) -> Logits:
         return super().head(embedded, ids).softmax(1)
 
 
 class Noisy(ToyVictim):
-    def head(self, embedded, ids):
+    def head(self, embedded: Embedded, ids: Ids) -> Logits:
         logits = super().head(embedded, ids)
         return logits + torch.rand(logits.shape, generator=torch.Generator().manual_seed(self.calls()))
 
@@ -41,37 +42,37 @@ class Noisy(ToyVictim):
 
 
 class Broken(ToyVictim):
-    def head(self, embedded, ids):
+    def head(self, embedded: Embedded, ids: Ids) -> Logits:
         return super().head(embedded, ids) * float("nan")
 
 
 class Rounded(ToyVictim):
     """Argmax inside: right answers, no gradients."""
 
-    def head(self, embedded, ids):
+    def head(self, embedded: Embedded, ids: Ids) -> Logits:
         return super().head(embedded.detach() + 0 * embedded, ids)
 
 
 class RootAtZero(ToyVictim):
     """Finite logits, and a gradient of zero times infinity."""
 
-    def head(self, embedded, ids):
+    def head(self, embedded: Embedded, ids: Ids) -> Logits:
         return super().head(embedded, ids) + (embedded - embedded.detach()).abs().sqrt().sum((1, 2))[:, None]
 
 
 class Saturated(ToyVictim):
-    def head(self, embedded, ids):
+    def head(self, embedded: Embedded, ids: Ids) -> Logits:
         return super().head(embedded, ids) * 1000
 
 
 class Wavy(ToyVictim):
     """Between categories the logits swing: one gradient says nothing about the next category."""
 
-    def head(self, embedded, ids):
+    def head(self, embedded: Embedded, ids: Ids) -> Logits:
         return super().head((40 * embedded).sin(), ids)
 
 
-def test_each_fault_is_found(schema) -> None:
+def test_each_fault_is_found(schema: Schema) -> None:
     d = schema.cardinalities
     assert "logits" in checks(Probabilities(d).eval(), schema)
     assert "deterministic victim" in checks(Noisy(d).eval(), schema)

@@ -22,7 +22,7 @@ from hammingbox import (
     verify,
 )
 from hammingbox.running.record import evaluate_into
-from hammingbox.running.store import FILE, open_store
+from hammingbox.running.store import FILE
 from hammingbox.running.store import tables as tables_module
 from hammingbox.running.store.tables import FORMAT
 from hammingbox.running.verify_store import verify_run
