@@ -17,8 +17,8 @@ from hammingbox.data.schema import Schema
 from hammingbox.evaluation.environment import environment
 from hammingbox.evaluation.rows import Rows
 from hammingbox.report.page.folder import PAGE
-from hammingbox.running.store import RunKey, open_store
-from hammingbox.running.store.store import space_digest
+from hammingbox.running.store import RunKey, goal_digest, open_store, space_digest
+from hammingbox.threat.goal import AnyOther
 from hammingbox.threat.space import FullSpace
 
 PROGRAM = Path(sys.executable).with_name("hammingbox")
@@ -69,14 +69,21 @@ def synthetic_rows(schema: Schema, rows: int, budget: int, seed: int) -> Rows:
 
 def fill(folder: Path, schema: Schema, rows: int, runs: int) -> None:
     """Fills a store with `runs` runs of `rows` rows, five budgets for each synthetic attack."""
-    space = FullSpace(schema)
+    space, goal = FullSpace(schema), AnyOther()
     with open_store(folder, create=True) as store:
         for number in range(runs):
             budget, name = number % 5 + 1, f"attack{number // 5}"
             key = RunKey(
-                "synthetic", "test", schema.digest, space_digest(space), "0" * 64, "standard", f"{name}()", budget, 0
-            )
-            run = store.begin(key, schema=schema, space=space, name=name, victim="runs/lstm", model="lstm")
+                data="synthetic", split="test", schema_sha256=schema.digest, space_sha256=space_digest(space),
+                goal_sha256=goal_digest(goal), victim_sha256="0" * 64, defence="standard", attack=f"{name}()",
+                budget=budget, seed=0,
+            )  # fmt: skip
+            documents = {
+                key.schema_sha256: schema.to_json(),
+                key.space_sha256: space.to_json(),
+                key.goal_sha256: goal.to_json(),
+            }
+            run = store.begin(key, documents=documents, name=name, victim="runs/lstm", model="lstm")
             session = store.begin_session(run, environment())
             store.add(run, session, synthetic_rows(schema, rows, budget, number + 1), schema, 0.01 * rows)
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from hammingbox.report.labels import ANY_OTHER, arguments, attack_labels, goal_in_words, goal_of, space_in_words
-from hammingbox.running.store import Run, RunKey
+from hammingbox.report.labels import arguments, attack_labels, goal_in_words, space_in_words
 
 TO_B = {"kind": "target", "label": "b"}
 
@@ -34,15 +33,6 @@ def test_attacks_of_one_name_get_what_differs() -> None:
 )  # fmt: skip
 def test_goals_in_words(goal: dict[str, object], words: str) -> None:
     assert goal_in_words(goal) == words
-
-
-def test_the_goal_of_a_run() -> None:
-    def run(target: int | None) -> Run:
-        key = RunKey("data", "test", "schema", "space", "weights", "standard", "GA()", 2, 1, target)
-        return Run(1, key, "ga", "", "mlp", "today", None, 9, 1.0)
-
-    assert goal_of(run(None), ("a", "b")) == ANY_OTHER
-    assert goal_in_words(goal_of(run(1), ("a", "b"))) == "to b"
 
 
 def test_spaces_in_words() -> None:

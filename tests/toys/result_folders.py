@@ -14,6 +14,7 @@ from hammingbox.errors import TooExpensiveError
 from hammingbox.evaluation.rows import Rows
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import open_store
+from hammingbox.threat.goal import Goal
 from hammingbox.threat.space import FullSpace
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import Checkpoint
@@ -45,7 +46,7 @@ def fill(
     wrong: int = 3,
     seeds: Sequence[int] = (0,),
     data: str = "toy data",
-    target: int | None = None,
+    goal: Goal | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> None:
     """Attacks toy victims; the first `wrong` rows have labels the victim does not give."""
@@ -62,7 +63,7 @@ def fill(
                             evaluate_into(
                                 store, Checkpoint(victim, "mlp", {}, schema), part,
                                 ThreatModel(FullSpace(schema), budget), ATTACKS[attack](**(settings or {})),
-                                name=attack, victim=f"runs/{name}", source=data, seed=seed, target=target,
+                                name=attack, place=f"runs/{name}", source=data, seed=seed, goal=goal,
                             )  # fmt: skip
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from hammingbox.report.artefacts.export import FORMATS, records, row_records, run_record, runs_table
 from hammingbox.report.artefacts.table import Interval
 from hammingbox.running.store import open_store
+from hammingbox.threat.goal import Target
 from toys import toy_schema
 from toys.result_folders import LETTERS, TABLE, fill
 
 
 def test_rows_have_a_status(tmp_path: Path) -> None:
-    fill(tmp_path, LETTERS, attacks=("exhaustive",), budgets=(1,), target=1)
+    fill(tmp_path, LETTERS, attacks=("exhaustive",), budgets=(1,), goal=Target(LETTERS.classes[1]))
     with open_store(tmp_path) as store:
         (run,) = store.runs()
         rows, schema = store.rows(run.id), store.schema(run)

@@ -5,22 +5,25 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
+from hammingbox.cli.options import changes_from
 from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.registry import DATASETS
-from hammingbox.report.page.commands import commands, space_options
+from hammingbox.report.page.commands import commands, goal_options, space_options
 from hammingbox.running.store import Run, RunKey
 from hammingbox.running.store.store import space_digest
-from hammingbox.running.tasks import Task
+from hammingbox.running.tasks import SpaceChanges, Task
+from hammingbox.threat.goal import AnyOther, Direction, Goal, Target
 from toys.result_folders import TABLE
 
 
 def test_commands_name_what_the_attacker_may_do() -> None:
     def command(data: str, space: dict[str, Any], attack: str = "GA()") -> str:
-        key = RunKey(data, "test", "schema", "space", "weights", "standard", attack, 2, 1)
+        key = RunKey(data, "test", "schema", "space", "goal", "weights", "standard", attack, 2, 1)
         run = Run(1, key, "mine", "runs/a b", "lstm", "today", None, 9, 1.0)
-        (line,) = commands([run], {"space": space}, ("a", "b"), Path("out"))
+        (line,) = commands([run], {"space": space}, {"kind": "any_other"}, Path("out"))
         return line
 
     texts = {"kind": "synonym", "source": "near.txt", "protected": ["film"]}
@@ -44,11 +47,31 @@ def test_commands_name_what_the_attacker_may_do() -> None:
 def test_the_command_of_an_own_file_gives_its_space_again() -> None:
     rows = Dataset(TABLE, torch.zeros(1, 5, dtype=torch.int64), torch.zeros(1, dtype=torch.int64))
     source = replace(DATASETS["splice"], immutable=("f3", "f0"), forbidden={"f2": ["c4", "c1"]})
-    opened = Task("mine.csv", source, Splits(rows, rows, rows))
-    space = opened.space(immutable=["f1"], forbid=["f4=c3", "f2=c0"])
-    key = RunKey("mine.csv", "test", "schema", space_digest(space), "weights", "standard", "GA()", 2, 0)
+    task = Task("mine.csv", source, Splits(rows, rows, rows))
+    space = task.space(SpaceChanges(immutable=["f1"], forbidden={"f4": ["c3"], "f2": ["c0"]}))
+    key = RunKey("mine.csv", "test", "schema", space_digest(space), "goal", "weights", "standard", "GA()", 2, 0)
     run = Run(1, key, "ga", "", "mlp", "today", None, 9, 1.0)
     words = space_options(run, {key.space_sha256: space.to_json()})
     given = {name: [b for a, b in pairwise(words) if a == name] for name in ("--immutable", "--forbid")}
-    again = opened.space(immutable=given["--immutable"], forbid=given["--forbid"], full="--full-space" in words)
+    again = task.space(
+        changes_from(given["--immutable"], given["--forbid"], "--full-space" in words, None, None)
+    )
     assert space_digest(again) == key.space_sha256
+
+
+@pytest.mark.parametrize(
+    ("goal", "options"),
+    [
+        (AnyOther(), []),
+        (Target("a b"), ["--to", "a b"]),
+        (Direction("fraud"), ["--from", "fraud"]),
+        (Direction("fraud", "ok"), ["--from", "fraud", "--to", "ok"]),
+        (Target("a") | Target("b"), ["--to", "a", "--to", "b"]),
+        (Direction("a", "c") | Direction("b", "c"), ["--from", "a", "--from", "b", "--to", "c"]),
+        (Direction("a", "b") | Direction("b", "c"), []),
+        (Target("a") & Direction("b"), []),
+    ],
+    ids=repr,
+)
+def test_options_give_the_goal_again_or_are_left_out(goal: Goal, options: list[str]) -> None:
+    assert goal_options(goal.to_json()) == options

@@ -15,6 +15,7 @@ from hammingbox.report.page.page import Contents, render
 from hammingbox.report.recorded_checks import findings_of
 from hammingbox.report.summary import VictimSummary
 from hammingbox.running.store import Run, Store, open_store
+from hammingbox.threat.goal import Target
 from toys import toy_schema
 from toys.result_folders import HOSTILE, LETTERS, NASTY, TABLE, fill, stored
 from toys.result_sets import toy_results
@@ -133,12 +134,12 @@ def test_proofs_are_on_the_page() -> None:
 
 def test_goals_are_apart(tmp_path: Path) -> None:
     fill(tmp_path, TABLE, attacks=("ga",), budgets=(1,))
-    fill(tmp_path, TABLE, attacks=("ga",), budgets=(1,), target=1)
+    fill(tmp_path, TABLE, attacks=("ga",), budgets=(1,), goal=Target("class 1"))
     contents = read_contents(tmp_path)
     assert [results.goal for results in contents.result_sets] == ["", "to class 1"]
     page = write_report(tmp_path).read_text()
     assert "goal (to class 1)" in page
-    assert re.search(r">class 1</a></th><td>\d+</td><td>\d+</td>\s*<td>–</td>", page), "no rate over no rows"
+    assert re.search(r">class 1</a></th><td>\d+</td><td>\d+</td>\s*<td>\N{EN DASH}</td>", page), "no rate over no rows"
     assert page.count(">not attacked<") == 1, "rows of the target class, in the second part alone"
 
 
