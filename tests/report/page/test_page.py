@@ -14,7 +14,7 @@ from hammingbox.report.page.folder import read_contents, write_report
 from hammingbox.report.page.page import Contents, render
 from hammingbox.report.recorded_checks import findings_of
 from hammingbox.report.summary import VictimSummary
-from hammingbox.running.store import Run, Store, open_store
+from hammingbox.running.store import Run, SQLiteStore, open_store
 from hammingbox.threat.goal import Target
 from toys import toy_schema
 from toys.result_folders import HOSTILE, LETTERS, NASTY, TABLE, fill, stored
@@ -65,15 +65,15 @@ def test_an_unfinished_an_empty_and_a_missing_store(tmp_path: Path) -> None:
 
 def test_the_page_of_a_live_run_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path, TABLE, attacks=("ga",), budgets=(1,), rows=12)
-    runs = Store.runs
+    runs = SQLiteStore.runs
 
-    def meanwhile(store: Store) -> list[Run]:
+    def meanwhile(store: SQLiteStore) -> list[Run]:
         found = runs(store)
-        monkeypatch.setattr(Store, "runs", runs)
+        monkeypatch.setattr(SQLiteStore, "runs", runs)
         fill(tmp_path, TABLE, attacks=("ga",), budgets=(1,), rows=30)
         return found
 
-    monkeypatch.setattr(Store, "runs", meanwhile)
+    monkeypatch.setattr(SQLiteStore, "runs", meanwhile)
     (results,) = read_contents(tmp_path).result_sets
     assert len(results.runs[0]) == results.runs[0].facts.planned == 12
     assert len(read_contents(tmp_path).result_sets[0].runs[0]) == 30
