@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Annotated, get_args
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
 from hammingbox.cli.console import out, plain, print_json, say
 from hammingbox.cli.options import Json
+from hammingbox.cli.tables import show_table
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.files import write_bytes
-from hammingbox.report.artefacts.export import FORMATS, What, records, row_records, run_record
+from hammingbox.report.artefacts.export import FORMATS, What, records, row_records, run_record, short_table
 from hammingbox.running.store import open_store
 
 app = typer.Typer(help="Lists, shows and exports what a results folder holds.", no_args_is_help=True)
@@ -23,28 +23,13 @@ Folder = Annotated[Path, typer.Argument(help="Results folder, or its results.sql
 
 @app.command("list")
 def list_runs(folder: Folder, json: Json = False) -> None:
-    """One line a run: rates with their intervals, and cost."""
+    """One line per run: success and robust error, and proofs where there are any."""
     with open_store(folder, readonly=True) as store, store.snapshot():
         found = records(store, "runs")
     if json:
         print_json(found)
         return
-    table = Table(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, show_edge=False)  # 80 columns are enough
-    for column in ("run", "data", "model", "defence", "attack"):
-        table.add_column(column)
-    for column in ("budget", "seed", "rows", "success %", "error %"):
-        table.add_column(column, justify="right")
-    for record in found:
-        rates = (
-            (f"{100 * record['success_rate']:.1f}", f"{100 * record['robust_error']:.1f}")
-            if record["rows"]
-            else ("-", "refused" if record["refused"] else "-")
-        )
-        facts = (record[name] for name in ("run", "data", "model"))
-        numbers = (record[name] for name in ("budget", "seed", "rows"))
-        defence = record["defence"].partition("(")[0]
-        table.add_row(*(Text(str(value)) for value in (*facts, defence, record["attack"], *numbers, *rates)))
-    out.print(table)
+    show_table(short_table(found))
 
 
 @app.command("show")

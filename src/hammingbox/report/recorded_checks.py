@@ -83,7 +83,7 @@ def _proofs(results: ResultSet, victim: str) -> list[Finding]:
 
 
 def _attacks(results: ResultSet, victim: str) -> list[Finding]:
-    """Results against each other; the first seed of an attack stands for all of them."""
+    """Results against each other; the first seed of an attack represents all of them."""
     rates: dict[tuple[str, int], Rate] = {}
     attacks: dict[str, Attack] = {}
     for run in results.select(victim=victim):

@@ -5,7 +5,7 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
-from hammingbox.report.artefacts.export import FORMATS, records, row_records, run_record, runs_table
+from hammingbox.report.artefacts.export import FORMATS, records, row_records, run_record, runs_table, short_table
 from hammingbox.report.artefacts.table import Interval
 from hammingbox.running.store import open_store
 from hammingbox.threat.goal import Target
@@ -52,6 +52,10 @@ def test_a_refused_run_has_empty_cells(tmp_path: Path) -> None:
         found = records(store, "runs")
     refused, ran = runs_table(found, "Results").texts()
     assert refused[-6:] == ("-",) * 6
+    short = short_table(found)
+    assert short.column("success %") == [None, 100 * found[1]["success_rate"]]
+    assert short.notes == (f"refused to run: {found[0]['run']}",)
+    assert "proven" not in short.headings or any(record["proven"] for record in found)
     assert "-" not in ran
     lines = list(csv.DictReader(io.StringIO(FORMATS["csv"](found).decode())))
     assert lines[0]["clean_error"] == ""

@@ -139,7 +139,9 @@ def test_goals_are_apart(tmp_path: Path) -> None:
     assert [results.goal for results in contents.result_sets] == ["", "to class 1"]
     page = write_report(tmp_path).read_text()
     assert "goal (to class 1)" in page
-    assert re.search(r">class 1</a></th><td>\d+</td><td>\d+</td>\s*<td>\N{EN DASH}</td>", page), "no rate over no rows"
+    assert re.search(">class 1</a></th><td>\\d+</td><td>\\d+</td>\\s*<td>\N{EN DASH}</td>", page), (
+        "no rate over no rows"
+    )
     assert page.count(">not attacked<") == 1, "rows of the target class, in the second part alone"
 
 

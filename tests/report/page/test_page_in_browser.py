@@ -162,10 +162,10 @@ def test_a_class_that_is_not_listed_has_no_more_than_the_page_says(page: Page, t
         for kind, *cells in lines:
             for text, answer in zip(cells, answers, strict=True):
                 value = 100 * answer[schema.classes.index(kind.removesuffix(" (true)"))].item()
-                said = float(text.removeprefix("< ").removeprefix("\N{LESS-THAN OR EQUAL TO} ").removesuffix(" %"))
-                assert value <= said + 0.0501
+                limit = float(text.removeprefix("< ").removeprefix("\N{LESS-THAN OR EQUAL TO} ").removesuffix(" %"))
+                assert value <= limit + 0.0501
                 beyond += text.startswith("\N{LESS-THAN OR EQUAL TO}") and value > 0.1
-                assert not text[0].isdigit() or abs(value - said) <= 0.0501
+                assert not text[0].isdigit() or abs(value - limit) <= 0.0501
     assert beyond, "the case this is about"
 
 
@@ -336,7 +336,7 @@ def test_print_opens_every_detail(page: Page, folder: Path, tmp_path: Path) -> N
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_an_old_browser_and_one_without_scripts_are_told(page: Page, folder: Path) -> None:
+def test_an_old_browser_and_one_without_scripts_get_a_message(page: Page, folder: Path) -> None:
     script = page.send("Page.addScriptToEvaluateOnNewDocument", source="delete window.DecompressionStream")
     page.open(folder / "report.html")
     page.run("document.querySelector('.rows').scrollIntoView()")

@@ -104,6 +104,28 @@ def runs_table(found: list[dict[str, Any]], title: str) -> Table:
     return Table(title, columns, tuple(rows))
 
 
+def short_table(found: list[dict[str, Any]]) -> Table:
+    """Runs as a table of at most 80 characters in most cases, for a terminal."""
+    proofs = any(record["proven"] for record in found)
+    names = ("data", "model", "defence", "attack")
+    columns = (
+        Column.number("run"), *map(Column.text, names), Column.number("budget"), Column.number("seed"),
+        Column.number("rows"), Column.number("success %", ".1f"), Column.number("error %", ".1f"),
+        *([Column.number("proven")] if proofs else []),
+    )  # fmt: skip
+    rows = []
+    for record in found:
+        ran = record["rows"] > 0
+        rates = (100 * record["success_rate"], 100 * record["robust_error"]) if ran else (None, None)
+        proven = [record["proven"] if ran else None] if proofs else []
+        facts = (record["run"], record["data"], record["model"], record["defence"].partition("(")[0], record["attack"])
+        numbers = (record["budget"], record["seed"], record["rows"])
+        rows.append((*facts, *numbers, *rates, *proven))
+    refused = [str(record["run"]) for record in found if record["refused"]]
+    notes = (f"refused to run: {', '.join(refused)}",) if refused else ()
+    return Table(f"{len(found):,} runs", columns, tuple(rows), notes)
+
+
 def _run_cells(record: dict[str, Any], *, proofs: bool) -> tuple[Value, ...]:
     facts = (record["budget"], record["seed"], record["rows"])
     if not record["rows"]:
