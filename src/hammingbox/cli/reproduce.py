@@ -13,6 +13,7 @@ from hammingbox.cli.options import DataDir
 from hammingbox.cli.tables import empty_grid, show_table
 from hammingbox.cli.training_progress import training_progress
 from hammingbox.report.artefacts.cases import Case
+from hammingbox.report.artefacts.figures import check_matplotlib
 from hammingbox.report.artefacts.table import Column
 from hammingbox.reproduction import STUDIES, choose_studies
 from hammingbox.studies.plan import Work
@@ -42,6 +43,7 @@ def reproduce(
             _show_heading(study, preset)
             _show_plan(work)
         return
+    check_matplotlib()
     for finished in run_studies(
         studies,
         preset,

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from hammingbox.errors import unknown_name
 from hammingbox.report.artefacts.cases import Case
+from hammingbox.report.artefacts.figures import Figure
 from hammingbox.report.artefacts.table import Table
 from hammingbox.studies.plan import Work
 from hammingbox.studies.recipe import Recipe

@@ -1,17 +1,22 @@
 """Figures for papers, as SVG and PDF."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import matplotlib
-from matplotlib.figure import Figure
-
+from hammingbox.errors import InputError
 from hammingbox.files import write_bytes
 from hammingbox.report.labels import attack_labels
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+
+Figure: TypeAlias = "matplotlib.figure.Figure"
+"""A figure. matplotlib is an optional dependency, imported when the first figure is drawn."""
 
 _BLUE, _YELLOW, _GREEN = "#0072B2", "#E69F00", "#009E73"
 _STYLE: dict[Any, Any] = {
@@ -25,6 +30,30 @@ _STYLE: dict[Any, Any] = {
 }
 
 
+def check_matplotlib() -> None:
+    """Raises an error if figures cannot be drawn: call it before work whose figures come last.
+
+    Raises:
+        InputError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            "expected matplotlib to draw figures, got no such package. Run: pip install 'hammingbox[figures]'."
+        ) from error
+
+
+@contextmanager
+def _style() -> Iterator[Callable[..., "matplotlib.figure.Figure"]]:
+    """The settings all figures are drawn and saved with; gives the class of a figure."""
+    check_matplotlib()
+    import matplotlib.figure
+
+    with matplotlib.rc_context(_STYLE):
+        yield matplotlib.figure.Figure
+
+
 @dataclass(frozen=True)
 class Bar:
     """An attack in a figure of trade-offs: unbroken rows in %, and seconds per row."""
@@ -36,8 +65,8 @@ class Bar:
 
 def trade_off_figure(title: str, bars: Sequence[Bar]) -> Figure:
     """Unbroken rows (blue) and time (yellow, logarithmic); lower is better for the attacker."""
-    with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(0.7 + 0.6 * len(bars), 2.6), layout="constrained")
+    with _style() as new_figure:
+        figure = new_figure(figsize=(0.7 + 0.6 * len(bars), 2.6), layout="constrained")
         left = figure.add_subplot()
         right = left.twinx()
         places = range(len(bars))
@@ -55,8 +84,8 @@ def trade_off_figure(title: str, bars: Sequence[Bar]) -> Figure:
 
 def curve_figure(title: str, points: Mapping[str, tuple[float, float]]) -> Figure:
     """Defences by clean error and error under attack, both in %; lower left is better."""
-    with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(6.5, 3.2), layout="constrained")
+    with _style() as new_figure:
+        figure = new_figure(figsize=(6.5, 3.2), layout="constrained")
         axes = figure.add_subplot()
         for marker, (name, (clean, robust)) in zip("osD^vP*X" * len(points), points.items(), strict=False):
             axes.plot(clean, robust, marker, label=name)
@@ -80,9 +109,9 @@ class Panel:
 
 def concentration_figure(rows: Sequence[Sequence[Panel]]) -> Figure:
     """One row of panels per budget; the original category in green, the likeliest one in yellow if it differs."""
-    with matplotlib.rc_context(_STYLE):
+    with _style() as new_figure:
         columns = len(rows[0])
-        figure = Figure(figsize=(2.4 * columns, 1.7 * len(rows)), layout="constrained")
+        figure = new_figure(figsize=(2.4 * columns, 1.7 * len(rows)), layout="constrained")
         for i, panels in enumerate(rows):
             for j, panel in enumerate(panels):
                 axes = figure.add_subplot(len(rows), columns, i * columns + j + 1)
@@ -104,9 +133,9 @@ def concentration_figure(rows: Sequence[Sequence[Panel]]) -> Figure:
 
 def growth_figure(lines: Sequence[tuple[str, str, Sequence[float], Sequence[float]]]) -> Figure:
     """Measured passes per row against n, d and epsilon; a line is (axis, attack, values, passes)."""
-    with matplotlib.rc_context(_STYLE):
+    with _style() as new_figure:
         axes_names = list(dict.fromkeys(axis for axis, *_ in lines))
-        figure = Figure(figsize=(2.4 * len(axes_names) + 0.8, 2.4), layout="constrained")
+        figure = new_figure(figsize=(2.4 * len(axes_names) + 0.8, 2.4), layout="constrained")
         for i, name in enumerate(axes_names):
             axes = figure.add_subplot(1, len(axes_names), i + 1)
             here = [line for line in lines if line[0] == name]
@@ -137,8 +166,8 @@ def success_figure(records: Sequence[dict[str, Any]]) -> Figure:
     for name, record in zip(names, done, strict=True):
         panels.setdefault(tuple(record[key] for key in keys), []).append((name, record))
     several = {key: len({record[key] for record in done}) > 1 for key in ("split", "space_sha256")}
-    with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(3.4 * max(len(panels), 1) + 1.2, 2.8), layout="constrained")
+    with _style() as new_figure:
+        figure = new_figure(figsize=(3.4 * max(len(panels), 1) + 1.2, 2.8), layout="constrained")
         handles: dict[str, Any] = {}
         for i, here in enumerate(panels.values()):
             axes = figure.add_subplot(1, len(panels), i + 1)
@@ -175,7 +204,7 @@ def figure_bytes(figure: Figure, kind: str) -> bytes:
     """A figure as "svg" or "pdf", without a time stamp: the same figure gives the same bytes."""
     plain = {"svg": dict.fromkeys(("Date", "Creator", "Format", "Type")), "pdf": {"CreationDate": None}}
     content = io.BytesIO()
-    with matplotlib.rc_context(_STYLE):
+    with _style():
         figure.savefig(content, format=kind, metadata=plain[kind])
     return content.getvalue()
 

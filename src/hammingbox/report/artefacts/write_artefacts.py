@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from hammingbox.files import write_bytes
 from hammingbox.report.artefacts.cases import Case, cases_latex, cases_markdown
-from hammingbox.report.artefacts.figures import save_figure
+from hammingbox.report.artefacts.figures import Figure, save_figure
 from hammingbox.report.artefacts.table import Table
 
 
