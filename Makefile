@@ -46,11 +46,11 @@ docs: $(VENV)/.docs  ## the site, in build/site; a broken link, picture, name or
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 $(VENV)/.docs: $(READY)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(PIP) -e '.[docs]'
 	@touch $@
 
 bench: $(READY)  ## print the measured figures of the README and the docs
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) runs
+	rm -rf $(VENV) runs build
