@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import torch
 import typer
 
 from hammingbox.attacks import ATTACKS, Attack
@@ -42,9 +43,40 @@ Protect = Annotated[list[str] | None, typer.Option(help="A word of a text that m
 Neighbours = Annotated[
     Path | None, typer.Option(help="JSON of words and their neighbours, in place of WordNet's synonyms.")
 ]
+FromClass = Annotated[
+    list[str] | None,
+    typer.Option("--from", help="Attack rows of this class only (repeatable); all classes without it."),
+]
+ToClass = Annotated[
+    list[str] | None, typer.Option("--to", help="A class to reach (repeatable); any wrong class without it.")
+]
+Device = Annotated[str, typer.Option("--device", help="Where the model runs: cpu, cuda, cuda:1, mps.")]
 
 
 Made = TypeVar("Made")
+
+
+def device_from(text: str) -> torch.device:
+    """A device by its name.
+
+    Raises:
+        InputError: there is no such device, or torch cannot use it here.
+    """
+    try:
+        device = torch.device(text)
+    except RuntimeError as error:
+        raise InputError(
+            f"expected a device such as cpu, cuda, cuda:1 or mps, got {text!r}. Use --device cpu."
+        ) from error
+    try:
+        torch.zeros(1, device=device).cpu()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).split("\n")[0].rstrip(".")
+        raise InputError(
+            f"expected a device that torch can use on this machine, got {text!r} ({reason}). "
+            "Use --device cpu, or install a build of torch for that device."
+        ) from error
+    return device
 
 
 def attack_from(name: str, settings: Sequence[str]) -> Attack:
