@@ -163,7 +163,8 @@ class Problem:
         self.meter.forward.index_add_(0, rows, torch.ones_like(rows))
         if bool((self.remaining < 0).any()):
             raise AttackError(
-                f"expected at most {self.meter.limit} queries per row, got more. Ask only what `Problem.may_ask` allows."
+                f"expected at most {self.meter.limit} queries per row, got more. "
+                "Ask only about points that `Problem.may_ask` allows."
             )
 
     def _forward(self, rows: PointRows, slots: PointSlots) -> Logits:

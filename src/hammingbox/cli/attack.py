@@ -1,5 +1,6 @@
 """`hammingbox attack`: one attack at one budget."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,9 @@ from hammingbox.cli.options import (
     BatchSize,
     DataDir,
     DataName,
+    Device,
     Forbid,
+    From,
     FullSpaceFlag,
     Immutable,
     Json,
@@ -25,13 +28,15 @@ from hammingbox.cli.options import (
     Seed,
     Split,
     Task,
+    To,
     VictimPath,
     attack_from,
+    changes_from,
+    device_from,
+    goal_from,
 )
-from hammingbox.running.evaluate import evaluate
 from hammingbox.running.record import evaluate_into
-from hammingbox.running.store import open_store
-from hammingbox.threat.goal import goal_between
+from hammingbox.running.store import MemoryStore, open_store
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import load_checkpoint
 
@@ -44,9 +49,10 @@ def attack(
     rows: Rows = 100,
     seed: Seed = 0,
     out_dir: Annotated[
-        Path | None, typer.Option("--out", help="Results folder; a run that was stopped goes on.")
+        Path | None, typer.Option("--out", help="Results folder; a run that was stopped resumes.")
     ] = None,
-    target: Annotated[str | None, typer.Option(help="A class to reach; any wrong one without it.")] = None,
+    sources: From = None,
+    targets: To = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="NAME=VALUE, a setting of the attack (repeatable).")
     ] = None,
@@ -61,48 +67,44 @@ def attack(
     neighbours: Neighbours = None,
     batch_size: BatchSize = 256,
     memory: Memory = 512,
+    device: Device = "cpu",
     json: Json = False,
 ) -> None:
-    """Attacks rows of a data set and counts what falls."""
+    """Attacks rows of a data set and counts what is broken."""
     chosen = attack_from(name, settings or ())
-    opened = Task.of(data, label, schema_file, data_dir)
-    schema = opened.splits.schema
-    checkpoint = load_checkpoint(victim, schema=schema)
-    part = opened.part(split, rows)
-    space = opened.space(immutable=immutable, forbid=forbid, full=full_space, protect=protect, neighbours=neighbours)
-    threat = ThreatModel(space, budget)
-    goal = goal_between((), () if target is None else (target,))
-    store = None if out_dir is None else open_store(out_dir, create=True)
-    with progress() as bars:
-        task = bars.add_task(f"{name}, budget {budget}", total=len(part))
-        options: dict[str, Any] = {
-            "goal": goal, "batch_size": batch_size, "seed": seed, "memory": memory * 2**20,
-            "on_rows": lambda done, _fallen: bars.update(task, advance=done),
-        }  # fmt: skip
-        if store is None:
-            result = evaluate(checkpoint.victim, part, threat, chosen, **options)
-        else:
-            with store:
-                result = evaluate_into(
-                    store, checkpoint, part, threat, chosen,
-                    name=name, place=str(victim), source=data, split=split, **options,
-                )  # fmt: skip
-    facts = result.summary() | {"attack": name, "settings": repr(chosen)}
-    if store is not None:
+    task = Task.of(data, label, schema_file, data_dir)
+    checkpoint = load_checkpoint(victim, schema=task.splits.schema)
+    checkpoint.victim.to(device_from(device))
+    part = task.part(split, rows)
+    threat = ThreatModel(task.space(changes_from(immutable, forbid, full_space, protect, neighbours)), budget)
+    goal = goal_from(sources, targets)
+    with progress() as bars, ExitStack() as stack:
+        store = stack.enter_context(MemoryStore() if out_dir is None else open_store(out_dir, create=True))
+        bar = bars.add_task(f"{name}, budget {budget}", total=len(part))
+        result = evaluate_into(
+            store, checkpoint, part, threat, chosen, goal=goal, name=name, place=str(victim), source=data, split=split,
+            seed=seed, batch_size=batch_size, memory=memory * 2**20,
+            on_rows=lambda done, _broken: bars.update(bar, advance=done),
+        )  # fmt: skip
+    facts: dict[str, Any] = result.summary() | {"attack": name, "settings": repr(chosen)}
+    if store.path is not None:
         facts["file"] = str(store.path)
     if json:
         print_json(facts)
         return
     low, high = facts["success_interval"]
-    whom = "those" if target is None else f"the {facts['attacked']} of those that are of another class"
+    attacked = facts["attacked"]
+    whom = "those" if attacked == facts["correct"] else f"the {attacked} of those that the goal is about"
     table = Table(show_header=False, box=None)
     table.add_row("rows", f"{facts['rows']}, {facts['correct']} right before")
     table.add_row(
         "success rate",
         f"[bold]{100 * facts['success_rate']:.1f} %[/] of {whom} ({100 * low:.1f} to {100 * high:.1f} %)",
     )
+    if facts["proven"]:
+        table.add_row("proven", f"{facts['proven']} rows cannot be broken within the budget")
     table.add_row("robust error", f"{100 * facts['robust_error']:.1f} % of all rows")
-    table.add_row("mean distance", f"{facts['mean_distance']:.2f} changes in a row that fell")
+    table.add_row("mean distance", f"{facts['mean_distance']:.2f} changes per broken row")
     table.add_row("passes", f"{facts['forward']:,} forward, {facts['backward']:,} backward")
     table.add_row("time", f"{facts['seconds']:.2f} s")
     out.print(table)

@@ -29,6 +29,7 @@ from hammingbox.cli.options import (
     Split,
     Task,
     budgets_from,
+    changes_from,
 )
 from hammingbox.data.schema import Dataset
 from hammingbox.errors import InputError, TooExpensiveError
@@ -112,7 +113,7 @@ def compare(
     job = Job(
         data=data,
         rows=opened.part(split, rows),
-        space=opened.space(immutable=immutable, forbid=forbid, full=full_space, protect=protect, neighbours=neighbours),
+        space=opened.space(changes_from(immutable, forbid, full_space, protect, neighbours)),
         checkpoint=load_checkpoint(paths[0], schema=opened.splits.schema),
         victim=paths[0],
         attacks=names,

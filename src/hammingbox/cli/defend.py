@@ -11,7 +11,7 @@ from hammingbox.cli.options import (
     DataName,
     Device,
     Forbid,
-    FromClass,
+    From,
     FullSpaceFlag,
     Immutable,
     Json,
@@ -21,13 +21,14 @@ from hammingbox.cli.options import (
     Protect,
     SchemaFile,
     Task,
-    ToClass,
+    To,
+    changes_from,
     device_from,
+    goal_from,
     made_from,
 )
 from hammingbox.cli.training_progress import training_progress
 from hammingbox.defences import DEFENCES
-from hammingbox.threat.goal import goal_between
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.defence_job import train_defended
 from hammingbox.victims.zoo.registry import VICTIMS
@@ -46,8 +47,8 @@ def defend(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="NAME=VALUE, a setting of the defence (repeatable).")
     ] = None,
-    from_: FromClass = None,
-    to: ToClass = None,
+    sources: From = None,
+    targets: To = None,
     epochs: Annotated[int, typer.Option(help="Maximum number of epochs.")] = 10,
     batch_size: Annotated[int | None, typer.Option(help="Rows per step.")] = None,
     learning_rate: Annotated[float, typer.Option(help="Learning rate of AdamW; the start is trained already.")] = 1e-3,
@@ -79,10 +80,9 @@ def defend(
 ) -> None:
     """Trains a model that resists changes within a budget."""
     chosen = made_from("defence", DEFENCES, defence, set_ or ())
-    goal = goal_between(tuple(from_ or ()), tuple(to or ()))
-    place = device_from(device)
+    goal, place = goal_from(sources, targets), device_from(device)
     task = Task.of(data, label, schema_file, data_dir)
-    space = task.space(immutable=immutable, forbid=forbid, full=full_space, protect=protect, neighbours=neighbours)
+    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours))
     settings = {
         "epochs": epochs, "learning_rate": learning_rate, "schedule": schedule, "patience": patience,
         "criterion": criterion, "robust_rows": robust_rows, "ramp": ramp,

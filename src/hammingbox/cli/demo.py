@@ -10,9 +10,9 @@ from hammingbox.cli.comparison_tables import show
 from hammingbox.cli.console import plain, say
 from hammingbox.cli.options import Task
 from hammingbox.cli.training_progress import training_progress
-from hammingbox.cli.verify import verify_store
 from hammingbox.errors import FileError
 from hammingbox.report.page.folder import write_report
+from hammingbox.running.verify_store import verify_store
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.job import train_victim
 from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint

@@ -13,7 +13,9 @@ import typer
 from hammingbox.attacks import ATTACKS, Attack
 from hammingbox.data.registry import DATASETS
 from hammingbox.errors import InputError, unknown_name
+from hammingbox.running.tasks import SpaceChanges
 from hammingbox.running.tasks import Task as Task
+from hammingbox.threat.goal import Goal, goal_between
 
 DataName = Annotated[
     str, typer.Argument(help=f"Data set ({', '.join(DATASETS)}), or your own CSV or Parquet file.", metavar="DATA")
@@ -29,6 +31,14 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed; with a row's content it de
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on one line instead of a table.")]
 BatchSize = Annotated[int, typer.Option(min=1, help="Rows attacked together; changes speed, not results.")]
 Memory = Annotated[int, typer.Option(min=1, help="MiB for a micro-batch.")]
+Device = Annotated[str, typer.Option(help="Where the victim runs: cpu, cuda, cuda:1, mps.")]
+From = Annotated[
+    list[str] | None, typer.Option("--from", help="Attack rows of this class only (repeatable).", metavar="CLASS")
+]
+To = Annotated[
+    list[str] | None,
+    typer.Option("--to", "--target", help="A class to reach; any wrong one without it (repeatable).", metavar="CLASS"),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a finished model that is in the folder.")]
 Split = Annotated[str, typer.Option(help="Which part of the data: train, validation or test.")]
 Immutable = Annotated[list[str] | None, typer.Option(help="A feature that may not change (repeatable).")]
@@ -43,40 +53,55 @@ Protect = Annotated[list[str] | None, typer.Option(help="A word of a text that m
 Neighbours = Annotated[
     Path | None, typer.Option(help="JSON of words and their neighbours, in place of WordNet's synonyms.")
 ]
-FromClass = Annotated[
-    list[str] | None,
-    typer.Option("--from", help="Attack rows of this class only (repeatable); all classes without it."),
-]
-ToClass = Annotated[
-    list[str] | None, typer.Option("--to", help="A class to reach (repeatable); any wrong class without it.")
-]
-Device = Annotated[str, typer.Option("--device", help="Where the model runs: cpu, cuda, cuda:1, mps.")]
 
 
-Made = TypeVar("Made")
+def changes_from(
+    immutable: Sequence[str] | None,
+    forbid: Sequence[str] | None,
+    full: bool,
+    protect: Sequence[str] | None,
+    neighbours: Path | None,
+) -> SpaceChanges:
+    """What the options change about a data set's own S(x).
+
+    Raises:
+        InputError: a malformed --forbid.
+    """
+    forbidden: dict[str, list[str]] = {}
+    for item in forbid or ():
+        feature, separator, category = item.partition("=")
+        if not separator or not feature:
+            raise InputError(f"expected --forbid FEATURE=CATEGORY, got {item!r}.")
+        forbidden.setdefault(feature, []).append(category)
+    return SpaceChanges(tuple(immutable or ()), forbidden, full, tuple(protect or ()), neighbours)
+
+
+def goal_from(sources: Sequence[str] | None, targets: Sequence[str] | None) -> Goal:
+    """The goal of --from and --to."""
+    return goal_between(tuple(sources or ()), tuple(targets or ()))
 
 
 def device_from(text: str) -> torch.device:
-    """A device by its name.
+    """A device by name.
 
     Raises:
-        InputError: there is no such device, or torch cannot use it here.
+        InputError: torch does not know it, or this machine does not have it.
     """
     try:
         device = torch.device(text)
-    except RuntimeError as error:
-        raise InputError(
-            f"expected a device such as cpu, cuda, cuda:1 or mps, got {text!r}. Use --device cpu."
-        ) from error
-    try:
-        torch.zeros(1, device=device).cpu()
+        torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).split("\n")[0].rstrip(".")
+        reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(
-            f"expected a device that torch can use on this machine, got {text!r} ({reason}). "
-            "Use --device cpu, or install a build of torch for that device."
+            f"expected a device of this machine for --device, got {text!r} ({reason}). "
+            "Use cpu, or install a build of torch that supports it."
         ) from error
+    if device.type == "meta":
+        raise InputError("expected a device that computes for --device, got 'meta'. Use cpu or cuda.")
     return device
+
+
+Made = TypeVar("Made")
 
 
 def attack_from(name: str, settings: Sequence[str]) -> Attack:

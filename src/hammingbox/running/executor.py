@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from hammingbox.evaluation.rows import Rows
-from hammingbox.running.run_spec import RunSpec
-from hammingbox.types import RowInt
+from hammingbox.running.run_spec import Places, RunSpec
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +19,7 @@ class BatchResult:
         seconds: that it took.
     """
 
-    places: RowInt
+    places: Places
     rows: Rows
     seconds: float
 
@@ -29,7 +28,7 @@ class Executor(ABC):
     """Computes batches of a run, in any order, here or elsewhere."""
 
     @abstractmethod
-    def run(self, spec: RunSpec, batches: Iterable[RowInt]) -> Iterator[BatchResult]:
+    def run(self, spec: RunSpec, batches: Iterable[Places]) -> Iterator[BatchResult]:
         """Computes batches and yields each as soon as it is there.
 
         Args:
@@ -42,7 +41,7 @@ class Executor(ABC):
 class Serial(Executor):
     """Computes one batch after the other in this process."""
 
-    def run(self, spec: RunSpec, batches: Iterable[RowInt]) -> Iterator[BatchResult]:
+    def run(self, spec: RunSpec, batches: Iterable[Places]) -> Iterator[BatchResult]:
         """Computes a batch only when the one before it has been taken."""
         for places in batches:
             begin = perf_counter()

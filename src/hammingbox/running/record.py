@@ -18,12 +18,11 @@ from hammingbox.evaluation.rows import Rows
 from hammingbox.problem import DEFAULT_MEMORY
 from hammingbox.running.evaluate import OnRows, evaluation_of
 from hammingbox.running.executor import BatchResult, Executor, Serial
-from hammingbox.running.run_spec import RunSpec
+from hammingbox.running.run_spec import Places, RunSpec
 from hammingbox.running.store import RunKey, Store, goal_digest, space_digest
 from hammingbox.running.store.row_locks import RowLocks
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.types import RowInt
 from hammingbox.victims.checkpoint import Checkpoint, weights_digest
 from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.victim import Victim
@@ -131,18 +130,18 @@ class _Recorder:
         self.store, self.run, self.spec, self.locks, self.on_rows = store, run, spec, locks, on_rows
         self.found: list[Rows] = []
         self._session = 0
-        self._elsewhere: list[RowInt] = []
+        self._elsewhere: list[Places] = []
 
     def finish(self, executor: Executor) -> None:
         """Works until every batch is recorded, by this process or another."""
-        waiting: Sequence[RowInt] = self.spec.batches()
+        waiting: Sequence[Places] = self.spec.batches()
         while waiting:
             for batch in executor.run(self.spec, self._locked(waiting)):
                 self._write(batch)
             self._wait(waiting)
             waiting = self._elsewhere
 
-    def _locked(self, batches: Sequence[RowInt]) -> Iterator[RowInt]:
+    def _locked(self, batches: Sequence[Places]) -> Iterator[Places]:
         """Locks batches one by one and gives the places of their rows that are not recorded yet."""
         self._elsewhere = []
         for places in batches:
@@ -170,12 +169,12 @@ class _Recorder:
         self.locks.release(self.run, self._numbers(batch.places))
         self.on_rows(len(batch.rows), int(batch.rows.success.sum()))
 
-    def _wait(self, batches: Sequence[RowInt]) -> None:
+    def _wait(self, batches: Sequence[Places]) -> None:
         """Pauses when other processes work on everything that is left."""
         if len(self._elsewhere) == len(batches):
             sleep(_PAUSE)
 
-    def _numbers(self, places: RowInt) -> list[int]:
+    def _numbers(self, places: Places) -> list[int]:
         return self.spec.data.numbers[places].tolist()
 
 
@@ -197,7 +196,8 @@ def _key_of(spec: RunSpec, checkpoint: Checkpoint, source: str, split: str) -> R
     """
     if not spec.victim.name and not spec.victim.state_dict():
         raise InputError(
-            f"expected a victim that its weights or its name identify, got a {type(spec.victim).__name__} with neither. "
+            "expected a victim that its weights or its name identify, "
+            f"got a {type(spec.victim).__name__} with neither. "
             "Give it a name that no other victim has, such as BlackBox(predict_proba, name='forest, 3 May')."
         )
     return RunKey(

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 
 import torch
+from jaxtyping import Int64
+from torch import Tensor
 
 from hammingbox.attacks.base import Attack
 from hammingbox.data.schema import Dataset
@@ -12,8 +14,10 @@ from hammingbox.evaluation.rows import Rows
 from hammingbox.problem import DEFAULT_MEMORY
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.types import RowInt
 from hammingbox.victims.victim import Victim
+
+Places = Int64[Tensor, "_"]
+"""Places of rows in a data set; batches of one run may differ in length."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +62,11 @@ class RunSpec:
             raise InputError(f"expected a batch size of at least 1, got {self.batch_size}.")
         self.goal.of(self.data.labels[:1].long(), self.data.schema)
 
-    def batches(self) -> tuple[RowInt, ...]:
+    def batches(self) -> tuple[Places, ...]:
         """Places of rows in the data that are attacked together."""
         return torch.arange(len(self.data)).split(self.batch_size)
 
-    def compute(self, places: RowInt) -> Rows:
+    def compute(self, places: Places) -> Rows:
         """Attacks the rows at these places of the data."""
         return attack_rows(
             self.victim,

@@ -1,6 +1,6 @@
 """A data set that was found and read, with the threat model that is its own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +14,33 @@ from hammingbox.threat.synonym_space import SynonymSpace
 
 
 @dataclass(frozen=True)
+class SpaceChanges:
+    """What a user adds to, or takes from, the limits that a data set has by itself.
+
+    Attributes:
+        immutable: features that never change.
+        forbidden: categories that may not be written, by feature ("*" for every feature).
+        full: drop the limits of the data set; texts may then take any word.
+        protected: words of a text that never change.
+        neighbours: a file of words and their neighbours, in place of WordNet's synonyms.
+    """
+
+    immutable: Sequence[str] = ()
+    forbidden: Mapping[str, Sequence[str]] | None = None
+    full: bool = False
+    protected: Sequence[str] = ()
+    neighbours: Path | None = None
+
+
+@dataclass(frozen=True)
 class Task:
-    """A data set that was found and read."""
+    """A data set to attack or train on.
+
+    Attributes:
+        name: the name in the table of data sets, or the path of an own file.
+        source: where it comes from, with the limits and the model that suit it.
+        splits: its rows.
+    """
 
     name: str
     source: Source
@@ -33,7 +58,7 @@ class Task:
         return Task(name, source, source.load(data_dir=data_dir))
 
     def part(self, split: str, rows: int) -> Dataset:
-        """The first rows of a part (parts are shuffled once and for all, so these are a fair sample).
+        """The first rows of a part. Parts are shuffled once and for all, so these are a fair sample.
 
         Raises:
             InputError: no such part, or fewer rows.
@@ -45,38 +70,27 @@ class Task:
             raise InputError(f"expected at most {len(parts[split])} rows, got --rows {rows}. This split has no more.")
         return parts[split].take(slice(0, rows))
 
-    def space(
-        self,
-        *,
-        immutable: Sequence[str] | None = None,
-        forbid: Sequence[str] | None = None,
-        full: bool = False,
-        protect: Sequence[str] | None = None,
-        neighbours: Path | None = None,
-    ) -> Space:
-        """The data set's own threat model, with what the command line adds to it.
+    def space(self, changes: SpaceChanges | None = None) -> Space:
+        """The data set's own S(x), with what a user changes about it.
 
         Raises:
-            InputError: a malformed or unknown feature or category, or an option that does not fit the data.
+            InputError: an unknown feature or category, or a change that does not fit the data.
         """
-        own, schema = self.source, self.splits.schema
-        if own.synonyms and not full:
-            if immutable or forbid:
+        own, schema, changes = self.source, self.splits.schema, changes or SpaceChanges()
+        if own.synonyms and not changes.full:
+            if changes.immutable or changes.forbidden:
                 raise InputError(
                     "expected --protect WORD for texts, got --immutable or --forbid. Words have no columns."
                 )
-            table = None if neighbours is None else read_neighbours(neighbours)
-            return SynonymSpace(schema, table=table, protected=protect or ())
-        if protect or neighbours:
+            table = None if changes.neighbours is None else read_neighbours(changes.neighbours)
+            return SynonymSpace(schema, table=table, protected=changes.protected)
+        if changes.protected or changes.neighbours:
             raise InputError("expected --protect and --neighbours with texts only, got them with a table.")
-        forbidden = {} if full else {name: list(words) for name, words in own.forbidden.items()}
-        for item in forbid or ():
-            feature, separator, category = item.partition("=")
-            if not separator or not feature:
-                raise InputError(f"expected --forbid FEATURE=CATEGORY, got {item!r}.")
-            forbidden.setdefault(feature, []).append(category)
-        fixed = [*(() if full else own.immutable), *(immutable or ())]
-        kept = {} if full else own.kept
+        forbidden = {} if changes.full else {name: list(words) for name, words in own.forbidden.items()}
+        for feature, words in (changes.forbidden or {}).items():
+            forbidden.setdefault(feature, []).extend(words)
+        fixed = [*(() if changes.full else own.immutable), *changes.immutable]
+        kept = {} if changes.full else own.kept
         if not forbidden and not kept and not fixed:
             return FullSpace(schema)
         return MaskedSpace(schema, immutable=fixed, forbidden=forbidden, kept=kept)

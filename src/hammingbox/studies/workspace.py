@@ -13,7 +13,7 @@ from hammingbox.errors import InputError
 from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import Store, space_digest
-from hammingbox.running.tasks import Task
+from hammingbox.running.tasks import SpaceChanges, Task
 from hammingbox.studies.recipe import Recipe
 from hammingbox.studies.records import Records
 from hammingbox.threat.synonym_space import neighbours_file
@@ -70,7 +70,7 @@ class Workspace:
             FileError: the neighbours are not at hand.
         """
         neighbours = neighbours_file(data_dir=self.data_dir) if recipe.neighbours else None
-        return ThreatModel(self.opened(recipe).space(neighbours=neighbours), budget)
+        return ThreatModel(self.opened(recipe).space(SpaceChanges(neighbours=neighbours)), budget)
 
     def rows(self, recipe: Recipe, count: int) -> Dataset:
         """The first test rows; all of them where there are fewer."""

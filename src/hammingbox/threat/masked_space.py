@@ -75,6 +75,13 @@ class MaskedSpace(FullSpace):
         return marked
 
     def _valid(self, ids: Ids, layout: Layout, categories: OptionIds) -> OptionMask:
+        """Which options may be chosen.
+
+        `_writable` and `_replaceable` are in the order of categories, while an option writes the category that
+        `categories` says. With 3 categories and a clean 2, the slots write (2, 1, 0): a forbidden category 1 marks
+        slot 1, a forbidden category 0 marks slot 2. An immutable feature has one slot, whatever its category: its place
+        is out of range and is set at the end.
+        """
         own_start = layout.starts[layout.feature_of]
         in_range = categories < layout.widths[layout.feature_of]
         place = own_start + torch.where(in_range, categories, 0)
@@ -82,13 +89,12 @@ class MaskedSpace(FullSpace):
         clean_place = layout.starts + torch.where(ids < layout.widths, ids, 0)
         valid &= layout.spread(self._replaceable.to(ids.device)[clean_place])
         if self.rule is not None:
-            valid &= self._by_rule(ids)[:, layout.feature_of].gather(2, categories[:, :, None])[:, :, 0]
+            valid &= self._by_rule(self.rule, ids)[:, layout.feature_of].gather(2, categories[:, :, None])[:, :, 0]
         valid[:, layout.starts] = True
         return valid
 
-    def _by_rule(self, ids: Ids) -> Bool[Tensor, "batch features categories"]:
-        assert self.rule is not None
-        allowed = self.rule(ids)
+    def _by_rule(self, rule: Rule, ids: Ids) -> Bool[Tensor, "batch features categories"]:
+        allowed = rule(ids)
         expected = (*ids.shape, max(self.schema.cardinalities))
         if tuple(allowed.shape) != expected or allowed.dtype != torch.bool:
             raise InputError(
@@ -121,5 +127,5 @@ class MaskedSpace(FullSpace):
         if not isinstance(self.rule, FunctionType) or "<" in name:
             raise InputError(
                 f"expected a rule that its name identifies (a function of a module), got {name}. "
-                "Pass rule_name=..., and another one for every other rule."
+                "Pass rule_name=..., with a name of its own for every rule."
             )

@@ -39,7 +39,7 @@ class Space(ABC):
         """What a result file needs to build this space again."""
 
     def check_identity(self) -> None:  # noqa: B027
-        """Checks that equal `to_json` means equal S(x), which whoever goes on with recorded work relies on.
+        """Checks that equal `to_json` means equal S(x), which whoever continues a recorded run relies on.
 
         Raises:
             InputError: it does not.

@@ -29,7 +29,7 @@ NEIGHBOURS = ("counterfitted_neighbors.json.gz", "counterfitted_neighbors.json")
 """File names of counter-fitted neighbours, in a folder `counterfitted` of the data folder or in that folder itself."""
 
 _SEEN_ROWS = 32_768
-"""Rows whose changes are remembered: an attack asks for the same row many times, tagging takes milliseconds."""
+"""Rows whose changes are cached: an attack asks for the same row many times, and tagging takes milliseconds."""
 
 
 class SynonymSpace(Space):
