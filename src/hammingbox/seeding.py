@@ -6,7 +6,8 @@ after a killed run was resumed. One generator per row costs no more than one per
 exponentials faster than torch draws uniforms.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from hashlib import blake2b
 
 import numpy as np
@@ -64,3 +65,42 @@ class RowRandom:
 def torch_generator(seed: int, device: torch.device | str = "cpu") -> torch.Generator:
     """A seeded torch generator. All of them are made here; the global one is never used."""
     return torch.Generator(device=device).manual_seed(seed)
+
+
+@contextmanager
+def borrowed_generators(device: torch.device) -> Iterator[None]:
+    """Gives torch's global generators, the CPU's and the device's, back as they were.
+
+    Layers such as dropout draw from them and know no other.
+    """
+    devices = [] if device.type == "cpu" else [device]
+    with torch.random.fork_rng(devices=devices, device_type=device.type):
+        yield
+
+
+def generator_states(device: torch.device) -> dict[str, Tensor]:
+    """The states of the global generators: "cpu" and, where the device has one of its own, "device"."""
+    states = {"cpu": torch.default_generator.get_state()}
+    if device.type != "cpu":
+        states["device"] = torch.get_device_module(device).get_rng_state(device)
+    return states
+
+
+def set_generators(device: torch.device, seed: int, states: Mapping[str, Tensor]) -> None:
+    """Sets the global generators to states of `generator_states`; one without a state is seeded.
+
+    Call it inside `borrowed_generators`.
+    """
+    if "cpu" in states:
+        torch.default_generator.set_state(states["cpu"])
+    else:
+        torch.default_generator.manual_seed(seed)
+    if device.type == "cpu":
+        return
+    module = torch.get_device_module(device)
+    if "device" in states:
+        module.set_rng_state(states["device"], device)
+        return
+    # `manual_seed` seeds the current device, which need not be the one that is meant.
+    with module.device(device) if hasattr(module, "device") else nullcontext():
+        module.manual_seed(seed)

@@ -1,4 +1,4 @@
-"""The defences, one file each, and the table that the command line, the tests and the docs read."""
+"""The defences, one file each, and the table that the command line, tests and docs use."""
 
 from collections.abc import Callable
 

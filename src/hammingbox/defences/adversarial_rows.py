@@ -11,7 +11,6 @@ from hammingbox.defences.base import Batch, Defence, Step
 from hammingbox.errors import InputError
 from hammingbox.problem import Problem, all_points
 from hammingbox.seeding import RowRandom
-from hammingbox.threat.goal import AnyOther
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import ManySlots
 from hammingbox.victims.frozen import frozen_eval
@@ -20,13 +19,13 @@ from hammingbox.victims.victim import Victim
 
 @dataclass(eq=False, kw_only=True)
 class AdversarialRows(Defence):
-    """Replaces a share of each batch by rows an attack made of it; the rest stays clean.
+    """Replaces a share of each batch by adversarial rows; the rest stays clean.
 
-    Clean rows in every batch keep the clean accuracy, and only the others cost an attack (the paper's mixture table;
-    its main tables have no clean rows).
+    Clean rows in every batch preserve the clean accuracy, and only the other rows cost an attack (the paper's mixture
+    table; its main tables have no clean rows). Rows that the goal does not attack stay clean as well.
 
     Attributes:
-        clean_share: rows of a batch that stay as they are; one is always attacked.
+        clean_share: share of a batch that stays clean; at least one row is attacked.
     """
 
     may_be_zero: ClassVar[tuple[str, ...]] = ("clean_share",)
@@ -34,10 +33,10 @@ class AdversarialRows(Defence):
     clean_share: float = 0.5
 
     def __post_init__(self) -> None:
-        """Checks the share.
+        """Checks the settings.
 
         Raises:
-            InputError: it is no share.
+            InputError: `clean_share` is not in [0, 1).
         """
         super().__post_init__()
         if self.clean_share >= 1:
@@ -48,14 +47,16 @@ class AdversarialRows(Defence):
         """Adversarial points within the budget, the same number for every row."""
 
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
-        """Cross entropy of clean and adversarial rows, weighted by their shares; without a budget that of the batch."""
-        attacked = max(1, len(batch) - round(self.clean_share * len(batch)))
-        if threat.budget == 0:
+        """Cross entropy of clean and adversarial rows, weighted by their shares; with budget 0 that of the batch."""
+        schema = threat.space.schema
+        attacked = batch.attacked(schema)
+        attacked[max(1, len(batch) - round(self.clean_share * len(batch))) :] = False
+        if threat.budget == 0 or not bool(attacked.any()):
             return Step(functional.cross_entropy(victim(batch.x), batch.y))
-        part, rest = batch.take(slice(0, attacked)), batch.take(slice(attacked, None))
+        part, rest = batch.take(attacked), batch.take(~attacked)
         with frozen_eval(victim):
             candidates = threat.space.slots_of(part.x)
-            problem = Problem.of(victim, candidates, AnyOther().of(part.y, threat.space.schema), threat.budget)
+            problem = Problem.of(victim, candidates, part.goal.of(part.y, schema), threat.budget)
             points = self.adversarial(problem, part, RowRandom.for_rows(part.seed, part.x))
         owner, slots = all_points(points)
         # One pass for both, so that batch statistics are those of clean and adversarial rows together.

@@ -7,8 +7,8 @@ from typing import ClassVar
 import torch
 from torch.nn import functional
 
-from hammingbox.defences.base import Batch, Defence, Step, needs_learned_embedding
-from hammingbox.defences.consistency import answers_to_compare, divergence
+from hammingbox.defences.base import Batch, Defence, Step, check_embedding_is_learned
+from hammingbox.defences.consistency import divergence, logits_to_compare
 from hammingbox.seeding import RowRandom
 from hammingbox.threat.candidates import Candidates
 from hammingbox.threat.threat_model import ThreatModel
@@ -20,20 +20,21 @@ from hammingbox.victims.victim import Victim
 
 @dataclass(eq=False, kw_only=True)
 class ASCC(Defence):
-    """Replaces every feature's vector by the worst mixture of its candidates' vectors, and trains against it.
+    """Replaces every feature's vector by the worst mixture of its candidates' vectors, and trains on that.
 
-    Mixtures are softmax weights over the *valid* slots of each feature, found by Adam on their logits; an entropy term
-    makes them sparse, so that they come near real categories. The loss is the clean cross entropy plus `weight` times
-    the divergence of the answer to the mixture from the clean answer. The hull knows no budget: all features move.
+    Mixtures are softmax weights over the *valid* slots of each feature. Adam maximises their logits; an entropy term
+    makes them sparse, so that they come close to real categories. The loss is the clean cross entropy plus `weight`
+    times the divergence of the prediction for the mixture from the clean prediction. The hull ignores the budget: all
+    features move. Of the goal it uses only which classes are attacked: rows of other classes are trained clean.
 
-    Cost a row: `steps` forward and backward passes and one forward pass, then two of each for the step.
+    Cost per row: `steps` forward and backward passes and one forward pass, then two of each for the step.
 
     Attributes:
         weight: of the divergence (Dong et al.: 4).
-        sparsity: of the entropy of the mixtures, averaged over features that may change (Dong et al.: 10).
+        sparsity: weight of the entropy of the mixtures, averaged over features that may change (Dong et al.: 10).
         steps: of the inner ascent (Dong et al.: 10).
         learning_rate: of the ascent.
-        one_noise: the answers that are compared see the same dropout.
+        one_noise: the predictions that are compared see the same dropout.
     """
 
     may_be_zero: ClassVar[tuple[str, ...]] = ("weight", "sparsity")
@@ -45,29 +46,32 @@ class ASCC(Defence):
     one_noise: bool = True
 
     def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:
-        """Looks whether there are vectors to move."""
+        """Also checks that there are vectors to move."""
         super().begin(victim, rows, threat)
-        needs_learned_embedding(victim, self, threat)
+        check_embedding_is_learned(victim, self, threat)
 
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """Clean cross entropy and the divergence at the worst mixture."""
         if self.weight == 0 or threat.budget == 0:
             return Step(functional.cross_entropy(victim(batch.x), batch.y))
         candidates = threat.space.slots_of(batch.x)
+        attacked = batch.attacked(threat.space.schema)
         with frozen_eval(victim):
             weights = self.worst_mixture(victim, batch, candidates)
-        # The table of embeddings is made again: the step's gradient goes into the vectors of all candidates.
+        # The table of embeddings is built again, so that the step's gradient reaches the vectors of all candidates.
         mixed = SoftRows(victim, candidates).mix(weights[:, None])[:, 0]
-        rows = (victim.embed(batch.x), mixed)
-        clean, adversarial = answers_to_compare(
+        embedded = victim.embed(batch.x)
+        rows = (embedded, torch.where(attacked[:, None, None], mixed, embedded))
+        clean, adversarial = logits_to_compare(
             [partial(victim.head, e, batch.x) for e in rows], batch.x.device, one_noise=self.one_noise
         )
-        loss = functional.cross_entropy(clean, batch.y) + self.weight * divergence(clean, adversarial).mean()
+        apart = divergence(clean, adversarial) * attacked
+        loss = functional.cross_entropy(clean, batch.y) + self.weight * apart.mean()
         right = (adversarial.detach().argmax(1) == batch.y).float().mean().item()
         return Step(loss, {"adversarial_accuracy": right})
 
     def worst_mixture(self, victim: Victim, batch: Batch, candidates: Candidates) -> OptionFloat:
-        """Weights over the valid slots of each feature that drive the answer away from the clean one."""
+        """Weights over the valid slots of each feature that drive the prediction away from the clean one."""
         layout, soft = candidates.layout, SoftRows(victim, candidates)
         free = (candidates.counts > 1).float()
         with torch.no_grad():
@@ -80,7 +84,7 @@ class ASCC(Defence):
             with torch.enable_grad():
                 weights = simplex(candidates, logits)
                 answer = victim.head(soft.mix(weights[:, None])[:, 0], candidates.clean)
-                # The least positive float in place of 0: the gradient of 0 log 0 would not be a number.
+                # The smallest positive float in place of 0, because the gradient of 0 log 0 is NaN.
                 terms = -weights * weights.clamp_min(torch.finfo(weights.dtype).tiny).log()
                 entropy = layout.reduce(terms, lambda rectangle: rectangle.sum(-1))
                 sparse = (entropy * free).sum(1) / free.sum(1).clamp_min(1.0)

@@ -1,51 +1,60 @@
-"""What every defence has in common: a batch in, a loss to step on out; the training loop is elsewhere."""
+"""What every defence has in common: it turns a batch into a loss. The training loop is in ``training/``."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Int64, Shaped
 from torch import Tensor, nn
 
+from hammingbox.data.schema import Schema
 from hammingbox.errors import VictimError
+from hammingbox.seeding import borrowed_generators
 from hammingbox.settings import check_settings
+from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.types import Ids, Labels
+from hammingbox.types import Ids, Labels, RowMask
 from hammingbox.victims.victim import Victim
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Training rows of one step.
+    """Training rows of one step, on the victim's device.
 
     Attributes:
         rows: their numbers in the training set.
         x: clean rows.
         y: true classes.
-        seed: of this step; with a row's content it decides the noise of the inner attack.
+        seed: of this step; with a row's content it determines the noise of the inner attack.
+        goal: what inner attacks aim at; any class but the true one by default.
     """
 
     rows: Int64[Tensor, "batch"]
     x: Ids
     y: Labels
     seed: int
+    goal: Goal = field(default_factory=AnyOther)
 
     def __len__(self) -> int:
         return len(self.y)
 
-    def take(self, part: slice) -> "Batch":
+    def take(self, part: slice | Shaped[Tensor, "some"]) -> "Batch":
         """Some of the rows."""
-        return Batch(self.rows[part], self.x[part], self.y[part], self.seed)
+        return Batch(self.rows[part], self.x[part], self.y[part], self.seed, self.goal)
+
+    def attacked(self, schema: Schema) -> RowMask:
+        """Rows whose class the goal attacks. The others are trained clean."""
+        return self.goal.of(self.y, schema).possible
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What a defence says of a batch.
+    """A defence's result for a batch.
 
     Attributes:
-        loss: to minimise, with gradients to the victim's parameters.
-        notes: numbers for the history, such as the accuracy on the rows trained on.
+        loss: to minimise, with gradients for the victim's parameters.
+        notes: numbers for the history, such as the accuracy on adversarial rows.
     """
 
     loss: Float[Tensor, ""]
@@ -54,11 +63,11 @@ class Step:
 
 @dataclass(eq=False, kw_only=True)
 class Defence(nn.Module, ABC):
-    """A bag of hyper-parameters that turns a batch into a loss; `repr` rebuilds it and goes into the record.
+    """A set of hyper-parameters that turns a batch into a loss; `repr` rebuilds it and goes into records.
 
-    What a defence learns while it trains (PAdvT's penalty, the last distribution of each row) is a buffer, so a
-    checkpoint of the training holds it. `forward` is called with the victim in train mode; an inner attack runs in
-    eval mode on frozen parameters and gives the victim back as it was.
+    What a defence learns during training (PAdvT's penalty, the last distribution of each row) is a buffer, so the
+    state of a training contains it. `forward` is called with the victim in train mode. An inner attack runs in eval
+    mode on frozen parameters and restores the victim afterwards.
     """
 
     def __new__(cls, **_settings: Any) -> "Defence":
@@ -71,42 +80,44 @@ class Defence(nn.Module, ABC):
         """Checks the settings.
 
         Raises:
-            InputError: one of another kind, of no choice, or a number below its least value.
+            InputError: a setting of the wrong type, a string outside the allowed choices, or a number out of range.
         """
         check_settings(self)
 
     def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:  # noqa: ARG002
-        """Called once before the first step.
+        """Called once before the first step. Moves the defence to the victim's device.
 
         Args:
             victim: to be trained.
-            rows: of the training set.
+            rows: size of the training set.
             threat: what the attacker may do.
 
         Raises:
-            VictimError: the victim is not one this defence can train.
+            VictimError: this defence cannot train the victim.
         """
         if not victim.has_gradient or not any(p.requires_grad for p in victim.parameters()):
             raise VictimError(
                 f"expected a victim with parameters to train for {type(self).__name__}, got {type(victim).__name__}. "
                 "A black box can be attacked but not trained here."
             )
+        self.to(victim.device)
 
     @abstractmethod
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """The loss of a batch."""
 
 
-def needs_learned_embedding(victim: Victim, defence: Defence, threat: ThreatModel) -> None:
-    """Refuses a victim whose categories have no learned vectors.
+def check_embedding_is_learned(victim: Victim, defence: Defence, threat: ThreatModel) -> None:
+    """Refuses a victim whose category vectors are not learned.
 
     Raises:
-        VictimError: it looks its categories up in a fixed table, or not at all.
+        VictimError: it uses a fixed table, or none.
     """
-    row = torch.zeros(1, len(threat.space.schema.features), dtype=torch.int64, device=next(victim.parameters()).device)
-    with torch.enable_grad(), torch.random.fork_rng(devices=[]):
-        if not victim.embed(row).requires_grad:
-            raise VictimError(
-                f"expected a victim with a learned embedding for {type(defence).__name__}, which moves embedded rows, "
-                f"got {type(victim).__name__} with fixed vectors. Use padvt, swap or hotflip, which change categories."
-            )
+    row = torch.zeros(1, len(threat.space.schema.features), dtype=torch.int64, device=victim.device)
+    with torch.enable_grad(), borrowed_generators(victim.device):
+        learned = victim.embed(row).requires_grad
+    if not learned:
+        raise VictimError(
+            f"expected a victim with a learned embedding for {type(defence).__name__}, which moves embedded rows, "
+            f"got {type(victim).__name__} with fixed vectors. Use padvt, swap or hotflip, which change categories."
+        )

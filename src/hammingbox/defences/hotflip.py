@@ -14,10 +14,10 @@ from hammingbox.types import ManySlots
 class HotFlipTraining(AdversarialRows):
     """Trains on rows that greedy HotFlip found.
 
-    Cost a row attacked: at most epsilon forward and backward passes and epsilon + 1 forward passes; then one of each
+    Cost per attacked row: at most epsilon forward and backward passes and epsilon + 1 forward passes; then one of each
     for the step.
     """
 
     def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots:  # noqa: ARG002
-        """One flip after the other, each where the gradient promises most."""
+        """One flip after the other, each with the largest first-order gain."""
         return HotFlip().run(problem, random)[:, None]

@@ -1,4 +1,4 @@
-"""The inner maximisation of Algorithm 2: a short PCAA for every row of a batch, its penalty and its memory."""
+"""The inner maximisation of Algorithm 2: a short PCAA for every row of a batch, with its penalty and its memory."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -22,27 +22,27 @@ from hammingbox.victims.victim import Victim
 class InnerPCAA(Defence):
     """Finds an adversarial distribution for each row and draws rows from it.
 
-    Draws are discrete rows projected to the budget; the paper trains on relaxed ones of any distance. The penalty
+    Draws are discrete rows projected to the budget; the paper trains on relaxed rows at any distance. The penalty
     coefficient follows line 9 of Algorithm 2 and is a buffer.
 
-    Cost a row: `steps` x `samples` forward and backward passes and, when there are more draws than `n_adv`, `draws`
+    Cost per row: `steps` x `samples` forward and backward passes and, if there are more draws than `n_adv`, `draws`
     forward passes.
 
     Attributes:
         zeta: right-hand side of the constraint, in units of `zeta_unit`.
         zeta_unit: "budget" multiplies zeta by epsilon, "feature" by n.
         steps: gradient steps on pi.
-        samples: n_g, Gumbel samples a step.
-        tau: softmax temperature, of mirror ascent half of it.
-        ascent: mirror ascent, which keeps the constraint exactly, so that lambda can only fall; or steepest ascent on
-            log pi under the paper's penalty.
-        learning_rate: of the ascent, in units of the start's log-odds.
-        start: changes expected under the first pi.
-        n_adv: draws a row is trained on.
-        draws: rows drawn, the likeliest one among them; the `n_adv` of the largest loss are trained on.
+        samples: n_g, Gumbel samples per step.
+        tau: softmax temperature; mirror ascent uses tau/2.
+        ascent: mirror ascent, which meets the constraint exactly, so that lambda can only fall; or steepest ascent on
+            log pi with the paper's penalty.
+        learning_rate: of the ascent, in units of the initial log-odds.
+        start: expected number of changes under the initial pi.
+        n_adv: adversarial rows per clean row in the training step.
+        draws: rows drawn from pi, with the mode of pi among them; the `n_adv` with the largest loss are trained on.
         penalty: lambda at the start.
         penalty_step: alpha, its step size.
-        warm: changes of each row that are remembered for the next epoch; 0 starts every time from the clean row.
+        warm: changes per row that are remembered for the next epoch; 0 always starts from the clean row.
     """
 
     may_be_zero: ClassVar[tuple[str, ...]] = ("penalty", "penalty_step", "warm")
@@ -62,36 +62,41 @@ class InnerPCAA(Defence):
     warm: int = 0
 
     def __post_init__(self) -> None:
-        """Checks the numbers and makes lambda a buffer.
+        """Checks the settings and registers lambda as a buffer.
 
         Raises:
-            InputError: there is nothing to train on.
+            InputError: a setting does not fit, or there are fewer draws than rows to train on.
         """
         super().__post_init__()
         if self.draws < self.n_adv:
             raise InputError(
                 f"expected at least as many draws as n_adv, got draws={self.draws} and n_adv={self.n_adv}."
             )
-        self.register_buffer("adapted_penalty", torch.tensor(float(self.penalty)))
+        self.register_buffer("adapted_penalty", torch.tensor(float(self.penalty), device="cpu"))
         self.memory: WarmStart | None = None
+        self._attack = self._attack_with(self.penalty)
 
     def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:
-        """Sets lambda to its start and makes the memory of the last distributions."""
+        """Also resets lambda and the memory of the last distributions."""
         super().begin(victim, rows, threat)
         self.get_buffer("adapted_penalty").fill_(self.penalty)
-        self.memory = WarmStart(rows, self.warm) if self.warm else None
+        self.memory = WarmStart(rows, self.warm, victim.device) if self.warm else None
 
     @property
     def attack(self) -> PCAA:
-        """Algorithm 1 with the penalty of this moment."""
+        """Algorithm 1 with the current penalty. It is rebuilt only if the ascent uses a penalty that has changed."""
+        if self.ascent != "mirror" and self._attack.penalty != (penalty := self.get_buffer("adapted_penalty").item()):
+            self._attack = self._attack_with(penalty)
+        return self._attack
+
+    def _attack_with(self, penalty: float) -> PCAA:
         return PCAA(
             zetas=(self.zeta,), zeta_unit=self.zeta_unit, steps=self.steps, samples=self.samples, tau=self.tau,
-            ascent=self.ascent, learning_rate=self.learning_rate, start=self.start,
-            penalty=self.get_buffer("adapted_penalty").item(),
+            ascent=self.ascent, learning_rate=self.learning_rate, start=self.start, penalty=penalty,
         )  # fmt: skip
 
     def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots:
-        """Lines 4 to 7 and 9 of Algorithm 2: `n_adv` points of each row; lambda and the memory move on."""
+        """Lines 4 to 7 and 9 of Algorithm 2: `n_adv` points per row. Updates lambda and the memory."""
         initial = initial_log_pi(problem.candidates, self.start)
         if self.memory is not None:
             initial = self.memory.recall(batch.rows, initial)
@@ -101,8 +106,8 @@ class InnerPCAA(Defence):
         )  # line 5
         if self.memory is not None:
             self.memory.remember(batch.rows, distribution)
-        self._adapt(problem, distribution)
-        if self.draws == self.n_adv:  # line 6, as the paper has it
+        self._adapt(attack.limit(problem, self.zeta), distribution)
+        if self.draws == self.n_adv:  # line 6 as in the paper
             return distribution.draw(random, self.n_adv, budget=problem.budget)
         drawn = distribution.draw(random, self.draws - 1, budget=problem.budget)
         points = torch.cat([distribution.mode(problem.budget)[:, None], drawn], 1)
@@ -110,8 +115,7 @@ class InnerPCAA(Defence):
         worst = problem.score(owner, slots).loss.view(len(batch), self.draws).topk(self.n_adv).indices
         return points.gather(1, worst[:, :, None].expand(-1, -1, points.shape[2]))
 
-    def _adapt(self, problem: Problem, distribution: Distribution) -> None:
+    def _adapt(self, limit: float, distribution: Distribution) -> None:
         """Line 9: lambda <- (lambda - alpha (zeta - mean_i sum_j CE(x_ij, pi_ij)))+."""
-        limit = self.attack.limit(problem, self.zeta)
         penalty: Tensor = self.get_buffer("adapted_penalty")
         penalty.sub_(self.penalty_step * (limit - distribution.cross_entropy.mean())).clamp_(min=0.0)

@@ -4,27 +4,30 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
 from torch.nn import functional
 
-from hammingbox.defences.base import Batch, Defence, Step, needs_learned_embedding
+from hammingbox.defences.base import Batch, Defence, Step, check_embedding_is_learned
+from hammingbox.threat.goal import RowGoals
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.types import Embedded
+from hammingbox.types import Embedded, Ids
 from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.victim import Victim
 
 
 @dataclass(eq=False, kw_only=True)
 class L2Ball(Defence):
-    """Moves the embedded row within a ball by projected gradient ascent on the loss, and trains where that ends.
+    """Moves the embedded row within a ball by projected gradient ascent on the loss, and trains on the result.
 
-    It knows neither S(x) nor the budget: the ball is the whole threat model. Only features that the threat model lets
-    change are moved, so padding stays padding.
+    It uses neither S(x) nor the budget: the ball is the whole threat model. Only features that the threat model allows
+    to change are moved, so padding stays padding. Rows that the goal does not attack stay where they are.
 
-    Cost a row: `steps` forward and backward passes, then one of each for the step.
+    Cost per row: `steps` forward and backward passes, then one of each for the step.
 
     Attributes:
         radius: of the ball, in units of the root mean square norm of the batch's embedded features.
-        steps: of the ascent; each covers 2 / steps of the radius.
+        steps: of the ascent; each step covers 2 / steps of the radius.
     """
 
     may_be_zero: ClassVar[tuple[str, ...]] = ("radius",)
@@ -33,30 +36,36 @@ class L2Ball(Defence):
     steps: int = 3
 
     def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:
-        """Looks whether there are vectors to move."""
+        """Also checks that there are vectors to move."""
         super().begin(victim, rows, threat)
-        needs_learned_embedding(victim, self, threat)
+        check_embedding_is_learned(victim, self, threat)
 
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """Cross entropy at the worst point found in the ball."""
-        if threat.budget == 0 or self.radius == 0:
+        attacked = batch.attacked(threat.space.schema)
+        if threat.budget == 0 or self.radius == 0 or not bool(attacked.any()):
             return Step(functional.cross_entropy(victim(batch.x), batch.y))
-        free = threat.space.slots_of(batch.x).counts > 1
+        part = batch.take(attacked)
+        goals = part.goal.of(part.y, threat.space.schema)
+        free = threat.space.slots_of(part.x).counts > 1
         with frozen_eval(victim):
-            shift = self.worst_shift(victim, batch, free[:, :, None])
-        logits = victim.head(victim.embed(batch.x) + shift, batch.x)
+            found = self.worst_shift(victim, part.x, goals, free[:, :, None])
+        embedded = victim.embed(batch.x)
+        shift = torch.zeros_like(embedded)
+        shift[attacked] = found
+        logits = victim.head(embedded + shift, batch.x)
         right = (logits.detach().argmax(1) == batch.y).float().mean().item()
         return Step(functional.cross_entropy(logits, batch.y), {"adversarial_accuracy": right})
 
-    def worst_shift(self, victim: Victim, batch: Batch, free: torch.Tensor) -> Embedded:
-        """A shift of the embedded rows, of norm at most the radius, that raises the loss."""
-        embedded = victim.embed(batch.x).detach()
+    def worst_shift(self, victim: Victim, x: Ids, goals: RowGoals, free: Bool[Tensor, "batch features 1"]) -> Embedded:
+        """A shift of the embedded rows, with a norm of at most the radius, that raises the loss of the goals."""
+        embedded = victim.embed(x).detach()
         radius = self.radius * embedded.square().sum(2).mean().sqrt()
         shift = torch.zeros_like(embedded)
         for _ in range(self.steps):
             with torch.enable_grad():
                 shift.requires_grad_()
-                loss = functional.cross_entropy(victim.head(embedded + shift, batch.x), batch.y, reduction="sum")
+                loss = goals.cross_entropy(victim.head(embedded + shift, x)).sum()
                 (gradient,) = torch.autograd.grad(loss, shift)
             gradient = gradient * free
             stride = 2 * radius / self.steps / _norm(gradient).clamp_min(1e-12)
@@ -65,6 +74,6 @@ class L2Ball(Defence):
         return shift
 
 
-def _norm(rows: Embedded) -> torch.Tensor:
-    """Norm of each whole row, in a shape that divides it."""
+def _norm(rows: Embedded) -> Float[Tensor, "batch 1 1"]:
+    """Norm of each whole row, shaped to broadcast over the row."""
     return rows.flatten(1).norm(dim=1)[:, None, None]

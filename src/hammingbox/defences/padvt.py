@@ -13,7 +13,7 @@ from hammingbox.victims.victim import Victim
 class PAdvT(InnerPCAA, AdversarialRows):
     """Trains on rows drawn from the adversarial distribution that a short PCAA finds for each row of the batch.
 
-    Cost a row attacked: that of :class:`InnerPCAA`, and `n_adv` forward and backward passes for the step.
+    Cost per attacked row: that of :class:`InnerPCAA`, and `n_adv` forward and backward passes for the step.
     """
 
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:

@@ -11,7 +11,7 @@ from hammingbox.victims.victim import Victim
 
 @dataclass(eq=False, kw_only=True)
 class Standard(Defence):
-    """No defence. Cost: one forward and one backward pass a row."""
+    """No defence. Cost: one forward and one backward pass per row."""
 
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:  # noqa: ARG002
         """Cross entropy of the batch."""

@@ -1,4 +1,4 @@
-"""Swap training: training on rows of a short swap search, beyond the paper."""
+"""Swap training: training on the rows of a short swap search (not in the paper)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,14 +13,14 @@ from hammingbox.types import ManySlots
 
 @dataclass(eq=False, kw_only=True)
 class SwapTraining(AdversarialRows):
-    """Trains on rows that a short swap search found; a row leaves the search as soon as it falls.
+    """Trains on rows that a short swap search found; a row leaves the search as soon as it is broken.
 
-    Cost a row attacked: at most 1 + steps (1 + tries) forward and `steps` backward passes, with extra moves some more
-    for new starts; then one of each for the step.
+    Cost per attacked row: at most 1 + steps (1 + tries) forward and `steps` backward passes, where steps is the
+    budget; extra moves cost some more for new starts. Then one of each for the step.
 
     Attributes:
-        extra: moves beyond one for each change of the budget.
-        tries: moves tried for real at each step.
+        extra: moves beyond the budget.
+        tries: moves evaluated at each step.
     """
 
     may_be_zero: ClassVar[tuple[str, ...]] = ("extra",)
@@ -29,5 +29,5 @@ class SwapTraining(AdversarialRows):
     tries: int = 4
 
     def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots:  # noqa: ARG002
-        """As many moves as the budget has changes."""
+        """As many moves as the budget allows changes, and the extra ones."""
         return Swap(steps=problem.budget + self.extra, tries=self.tries).run(problem, random)[:, None]

@@ -8,29 +8,32 @@ import torch
 from torch.nn import functional
 
 from hammingbox.defences.base import Batch, Step
-from hammingbox.defences.consistency import answers_to_compare, divergence
+from hammingbox.defences.consistency import divergence, logits_to_compare
 from hammingbox.defences.inner_pcaa import InnerPCAA
 from hammingbox.problem import Problem, all_points
 from hammingbox.seeding import RowRandom
-from hammingbox.threat.goal import AnyOther
 from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.types import Ids, RowMask
 from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.victim import Victim
 
 
 @dataclass(eq=False, kw_only=True)
 class Trades(InnerPCAA):
-    """Clean cross entropy plus the divergence of the victim's answers to x' ~ pi from its answer to x.
+    """Clean cross entropy plus the divergence of the victim's prediction for x' ~ pi from its prediction for x.
 
-    L(f(x), y) + weight E_{x'~pi} KL(f(x) || f(x')), where pi maximises the loss against the victim's own answer; as
-    everywhere the inner loss is a margin, which does not saturate. Weight 0 is standard training.
+    L(f(x), y) + weight E_{x'~pi} KL(f(x) || f(x')), where pi maximises the loss against the victim's own prediction.
+    As everywhere, the inner loss is a margin, which does not saturate. Weight 0 is standard training.
 
-    Cost a row: that of :class:`InnerPCAA` and one forward pass more, and 1 + n_adv forward and backward passes for
-    the step.
+    A goal other than any other class is applied to the predicted class. Rows are trained clean if the goal attacks
+    their true class or their predicted class not at all.
+
+    Cost per row: that of :class:`InnerPCAA`, one more forward pass, and 1 + n_adv forward and backward passes for the
+    step.
 
     Attributes:
         weight: the paper's 1/lambda.
-        one_noise: the answers that are compared see the same dropout.
+        one_noise: the predictions that are compared see the same dropout.
     """
 
     may_be_zero: ClassVar[tuple[str, ...]] = ("weight",)
@@ -42,18 +45,28 @@ class Trades(InnerPCAA):
         """The TRADES loss of a batch."""
         if self.weight == 0 or threat.budget == 0:
             return Step(functional.cross_entropy(victim(batch.x), batch.y))
-        with frozen_eval(victim):
-            with torch.no_grad():
-                own = victim(batch.x).argmax(1)
-            candidates = threat.space.slots_of(batch.x)
-            problem = Problem.of(victim, candidates, AnyOther().of(own, threat.space.schema), threat.budget)
-            points = self.adversarial(problem, batch, RowRandom.for_rows(batch.seed, batch.x))
-        owner, slots = all_points(points)
-        moved = candidates.select_points(owner, slots).view(len(batch), -1, batch.x.shape[1]).unbind(1)
-        clean, *answers = answers_to_compare(
-            [partial(victim, rows) for rows in (batch.x, *moved)], batch.x.device, one_noise=self.one_noise
+        attacked, changed = self._changed_rows(victim, batch, threat)
+        clean, *answers = logits_to_compare(
+            [partial(victim, rows) for rows in (batch.x, *changed)], batch.x.device, one_noise=self.one_noise
         )
-        apart = torch.stack([divergence(clean, answer) for answer in answers])
+        apart = torch.stack([divergence(clean, answer) for answer in answers]) * attacked
         loss = functional.cross_entropy(clean, batch.y) + self.weight * apart.mean()
         right = (torch.stack(answers).detach().argmax(2) == batch.y).float().mean().item()
         return Step(loss, {"adversarial_accuracy": right, "penalty": self.get_buffer("adapted_penalty").item()})
+
+    def _changed_rows(self, victim: Victim, batch: Batch, threat: ThreatModel) -> tuple[RowMask, tuple[Ids, ...]]:
+        """Which rows are attacked, and the batch with these rows drawn from pi, `n_adv` times."""
+        schema = threat.space.schema
+        with frozen_eval(victim):
+            with torch.no_grad():
+                predicted = victim(batch.x).argmax(1)
+            goals = batch.goal.of(predicted, schema)
+            attacked = goals.possible & batch.attacked(schema)
+            changed = batch.x[:, None].repeat(1, self.n_adv, 1)
+            if bool(attacked.any()):
+                part = batch.take(attacked)
+                candidates = threat.space.slots_of(part.x)
+                problem = Problem.of(victim, candidates, goals.take(attacked), threat.budget)
+                points = self.adversarial(problem, part, RowRandom.for_rows(part.seed, part.x))
+                changed[attacked] = candidates.select_points(*all_points(points)).view(*points.shape)
+        return attacked, changed.unbind(1)

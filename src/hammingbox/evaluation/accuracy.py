@@ -7,6 +7,7 @@ import torch
 from hammingbox.attacks.base import Attack
 from hammingbox.data.dataset import Dataset
 from hammingbox.errors import InputError
+from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Labels, Logits, RowInt, RowMask
 from hammingbox.victims.frozen import frozen_eval
@@ -23,10 +24,24 @@ def accuracy(victim: Victim, data: Dataset, *, batch_size: int = 1024) -> float:
     return sum(int(right.sum()) for _, right in _predictions(victim, data, batch_size)) / len(data)
 
 
-def robust_accuracy(victim: Victim, data: Dataset, threat: ThreatModel, attack: Attack, *, seed: int = 0) -> float:
-    """Share of rows that are right and stay right under an attack."""
+def robust_accuracy(
+    victim: Victim, data: Dataset, threat: ThreatModel, attack: Attack, *, goal: Goal | None = None, seed: int = 0
+) -> float:
+    """Share of rows that are right and stay right under an attack.
+
+    Rows of classes that the goal does not attack count by their clean prediction.
+    """
+    goal = goal or AnyOther()
     x, y = (part.to(victim.device) for part in data.batch(slice(None)))
-    return 1.0 - attack(victim, x, y, threat, seed=seed).success.float().mean().item()
+    attacked = goal.of(y, data.schema).possible
+    lost = torch.ones_like(attacked)
+    if bool(attacked.any()):
+        found = attack(victim, x[attacked], y[attacked], threat, goal=goal, seed=seed)
+        lost[attacked] = found.success | ~is_right(found.clean_logits, y[attacked])
+    if not bool(attacked.all()):
+        with frozen_eval(victim), torch.no_grad():
+            lost[~attacked] = ~is_right(victim(x[~attacked]), y[~attacked])
+    return 1.0 - lost.float().mean().item()
 
 
 def correctly_classified(victim: Victim, data: Dataset, rows: int) -> Dataset:

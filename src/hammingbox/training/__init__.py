@@ -1,1 +1,1 @@
-"""Training: one loop for every defence, its state on disk and its cost."""
+"""Training: one loop for all defences, its state on disk, its cost, and the jobs that write checkpoints."""

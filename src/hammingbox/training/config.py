@@ -1,4 +1,4 @@
-"""How a training runs: its length, its speed, and the epoch that is kept."""
+"""How a training runs: its length, its speed, and which epoch is kept."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -13,21 +13,21 @@ _SEEDS = 2**63
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """How long, how fast, and which epoch is the best.
+    """How long and how fast to train, and which epoch is the best.
 
     Attributes:
-        epochs: at most this many passes over the training rows.
-        batch_size: rows a step.
+        epochs: maximum number of passes over the training rows.
+        batch_size: rows per step.
         learning_rate: of AdamW.
-        schedule: the learning rate falls to zero along a cosine, or stays.
+        schedule: the learning rate falls to zero along a cosine, or stays constant.
         weight_decay: of AdamW.
-        clip: largest norm of the gradient.
-        patience: stop when the criterion has not risen for so many epochs at the full budget.
-        criterion: the epoch kept has the best validation accuracy on clean rows, on attacked rows, or their mean.
-        robust_rows: validation rows attacked after each epoch; needed unless the criterion is "clean".
-        ramp: the budget rises from 1 to the threat's over so many epochs; only then an epoch can be the best, and
-            only then patience counts.
-        seed: order of rows, dropout and inner attacks.
+        clip: maximum norm of the gradient.
+        patience: stop after this many epochs at the full budget without a better score.
+        criterion: keep the epoch with the best validation accuracy on clean rows, on attacked rows, or their mean.
+        robust_rows: validation rows attacked after each epoch; required unless the criterion is "clean".
+        ramp: the budget rises from 1 to the threat's over this many epochs. Epochs below the full budget are never
+            the best, and patience does not count them.
+        seed: of the order of rows, dropout and inner attacks.
     """
 
     may_be_zero: ClassVar[tuple[str, ...]] = ("weight_decay", "robust_rows", "seed")

@@ -1,4 +1,4 @@
-"""Training: one loop for every defence, with early stopping, and a state from which a killed run goes on."""
+"""The training loop: one for all defences, with early stopping and a state from which a killed run continues."""
 
 import copy
 from collections.abc import Callable, Mapping
@@ -12,19 +12,25 @@ from torch import Tensor
 
 from hammingbox.attacks.swap import Swap
 from hammingbox.data.dataset import Splits
-from hammingbox.defences.base import Batch, Defence, Step
+from hammingbox.defences.base import Batch, Defence
 from hammingbox.defences.standard import Standard
-from hammingbox.errors import InputError, VictimError
+from hammingbox.errors import InputError
 from hammingbox.evaluation.accuracy import accuracy, robust_accuracy
-from hammingbox.seeding import torch_generator
+from hammingbox.seeding import borrowed_generators, generator_states, set_generators, torch_generator
+from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.space import FullSpace
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.training.batches import descend, in_batches, normalises_batches
+from hammingbox.training.batches import in_batches, normalises_batches
 from hammingbox.training.config import TrainConfig
+from hammingbox.training.early_stopping import budget_of_epoch, is_best, is_over
 from hammingbox.training.history import Epoch, Progress
 from hammingbox.training.state import TrainingState, read_state, write_state
+from hammingbox.training.step import Descent, finite_step
 from hammingbox.victims.checkpoint import weights_digest
 from hammingbox.victims.victim import Victim
+
+_GENERATORS = {"cpu": "dropout", "device": "dropout_on_device"}
+"""Names of the global generators' states in a file."""
 
 
 def fit(
@@ -34,44 +40,52 @@ def fit(
     *,
     defence: Defence | None = None,
     threat: ThreatModel | None = None,
+    goal: Goal | None = None,
     folder: Path | None = None,
     on_epoch: Callable[[Epoch], None] = lambda _: None,
     on_step: Callable[[Progress], None] = lambda _: None,
 ) -> list[Epoch]:
-    """Trains a victim in place and leaves it, in eval mode, at its best validation epoch.
+    """Trains a victim in place, on its device, and leaves it in eval mode with the weights of its best epoch.
 
-    With a folder, the whole state is written there after every epoch; called again with the same arguments after it
-    was killed, it goes on from there and ends with the same weights as a run that was never interrupted.
+    With a folder, the whole state is written there after every epoch. Called again with the same arguments after it
+    was killed, it continues from there; on the same kind of device it ends with the same weights as a run that was
+    never interrupted.
 
     Args:
         victim: its parameters are changed.
         splits: training and validation rows.
         config: how long and how fast.
         defence: what is minimised; standard training by default.
-        threat: what the attacker may do; needed by every other defence.
+        threat: what the attacker may do; required by every other defence.
+        goal: what inner attacks and the attack on validation rows aim at; any class but the true one by default. Rows
+            of classes that the goal does not attack are trained clean.
         folder: for the state of the training.
-        on_epoch: called after each epoch, also for the epochs that a resumed run finds done.
+        on_epoch: called after each epoch, and at the start of a resumed run for each epoch that is already done.
         on_step: called after each step.
 
+    Returns:
+        One line per epoch.
+
     Raises:
-        InputError: there is nothing to train on, no threat to defend against, or a folder for a nameless one.
+        InputError: there are no rows to train on, no threat to defend against, a goal that names an unknown class, or
+            a folder for a threat that cannot be identified.
         FileError: the state in the folder belongs to another training.
         VictimError: the loss is not finite, or the defence cannot train this victim.
     """
     if folder is not None and threat is not None:
         threat.space.check_identity()
-    training = _Training(victim, splits, config, defence or Standard(), threat)
+    training = _Training(victim, splits, config, defence or Standard(), threat, goal or AnyOther())
     if folder is not None and (state := read_state(folder, training.identity)) is not None:
         training.restore(state)
         for epoch in training.history:
             on_epoch(epoch)
-    on_epoch, on_step = _undisturbed(on_epoch), _undisturbed(on_step)
-    # Dropout draws from the global generator: borrow it and give it back.
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.set_state(training.dropout_state)
+    on_epoch, on_step = _isolated(on_epoch, victim.device), _isolated(on_step, victim.device)
+    # Dropout draws from the global generators: they are borrowed and given back.
+    with borrowed_generators(victim.device):
+        set_generators(victim.device, config.seed, training.dropout_states)
         while not training.over:
             training.run_epoch(on_step)
-            if folder is not None:  # first: what has been shown is never lost
+            if folder is not None:  # before the callback: an epoch that was shown is never lost
                 write_state(folder, training.state())
             on_epoch(training.history[-1])
     victim.load_state_dict(training.best_weights)
@@ -79,186 +93,146 @@ def fit(
     return training.history
 
 
-Told = TypeVar("Told")
+_Report = TypeVar("_Report")
 
 
-def _undisturbed(callback: Callable[[Told], None]) -> Callable[[Told], None]:
+def _isolated(callback: Callable[[_Report], None], device: torch.device) -> Callable[[_Report], None]:
     """A callback whose own random numbers do not change the training's."""
 
-    def call(told: Told) -> None:
-        with torch.random.fork_rng(devices=[]):
-            callback(told)
+    def call(report: _Report) -> None:
+        with borrowed_generators(device):
+            callback(report)
 
     return call
 
 
 class _Training:
-    """Everything that moves while a victim is trained."""
+    """Everything that changes while a victim is trained."""
 
     def __init__(
-        self, victim: Victim, splits: Splits, config: TrainConfig, defence: Defence, threat: ThreatModel | None
+        self,
+        victim: Victim,
+        splits: Splits,
+        config: TrainConfig,
+        defence: Defence,
+        threat: ThreatModel | None,
+        goal: Goal,
     ) -> None:
-        if not len(splits.train) or not len(splits.validation):
-            raise InputError(
-                f"expected training and validation rows in {splits.test.name}, got {len(splits.train)} and "
-                f"{len(splits.validation)}. Where only test rows are public, attack a released model instead."
-            )
+        _check_rows(victim, splits, config)
         if threat is None:
             if not isinstance(defence, Standard) or config.robust_rows:
                 raise InputError(f"expected a threat model to train {type(defence).__name__} against, got none.")
             threat = ThreatModel(FullSpace(splits.schema), 0)
-        if min(config.batch_size, len(splits.train)) < 2 and normalises_batches(victim):
-            raise InputError(
-                f"expected at least 2 rows a batch for {type(victim).__name__}, which normalises over a batch, got 1."
-            )
-        self.victim, self.splits, self.config, self.defence, self.threat = victim, splits, config, defence, threat
+        self.victim, self.splits, self.config = victim, splits, config
+        self.defence, self.threat, self.goal = defence, threat, goal
+        goal.of(splits.train.labels[:0].long(), splits.schema)  # refuses an unknown class before the first step
         defence.begin(victim, len(splits.train), threat)
-        self.identity: dict[str, Any] = {
-            "defence": repr(defence),
-            "config": asdict(config),
-            "budget": threat.budget,
-            "space": threat.space.to_json(),
-            "data_sha256": splits.train.digest,
-            "validation_sha256": splits.validation.digest,
-            "start_sha256": weights_digest(victim),
-        }
-        trained = [p for p in victim.parameters() if p.requires_grad]
-        self.optimiser = torch.optim.AdamW(trained, lr=config.learning_rate, weight_decay=config.weight_decay)
-        self.steps = len(in_batches(torch.arange(len(splits.train)), config.batch_size, victim))
-        whole = config.epochs * self.steps
-        self.schedule: torch.optim.lr_scheduler.LRScheduler = (
-            torch.optim.lr_scheduler.CosineAnnealingLR(self.optimiser, whole)
-            if config.schedule == "cosine"
-            else torch.optim.lr_scheduler.ConstantLR(self.optimiser, factor=1.0)
-        )
+        self.identity = _identity(victim, splits, config, defence, threat, goal)
+        self.steps = len(in_batches(torch.arange(len(splits.train), device="cpu"), config.batch_size, victim))
+        self.descent = Descent(victim, config, config.epochs * self.steps)
         self.order = torch_generator(config.seed)
-        self.dropout_state = torch_generator(config.seed).get_state()
+        self.dropout_states: Mapping[str, Tensor] = {}
         self.history: list[Epoch] = []
         self.begin, self.seconds_before = perf_counter(), 0.0
         self.best_weights = copy.deepcopy(victim.state_dict())
 
     @property
     def over(self) -> bool:
-        """All epochs done, or none was better for too long; no epoch of the ramp could be."""
-        best = max((e.epoch for e in self.history if e.best), default=0)
-        ramped = sum(e.budget < self.threat.budget for e in self.history)
-        done = len(self.history)
-        return done >= self.config.epochs or done - max(best, ramped) >= self.config.patience
-
-    def budget(self, epoch: int) -> int:
-        """The budget of an epoch's inner attacks: it rises to the threat's along the ramp."""
-        full = self.threat.budget
-        return min(full, max(1, -(-full * epoch // self.config.ramp))) if full else 0
+        """Whether all epochs are done or patience is exhausted."""
+        return is_over(self.history, self.threat.budget, self.config)
 
     def run_epoch(self, on_step: Callable[[Progress], None]) -> None:
-        """One pass over the training rows, and what the validation rows say of it."""
-        config, epoch = self.config, len(self.history) + 1
-        begin, total, notes = perf_counter(), 0.0, _Means()
-        threat = ThreatModel(self.threat.space, self.budget(epoch))
+        """One pass over the training rows, then the accuracies on the validation rows."""
+        epoch = len(self.history) + 1
+        budget = budget_of_epoch(epoch, self.threat.budget, self.config)
+        begin = perf_counter()
+        loss, notes = self._train(epoch, ThreatModel(self.threat.space, budget), on_step)
+        seconds = perf_counter() - begin
+        clean, robust = self._validate()
+        full = budget == self.threat.budget
+        best = full and is_best(clean, robust, self.history, self.config)
+        if best or not full:
+            self.best_weights = copy.deepcopy(self.victim.state_dict())
+        self.history.append(
+            Epoch(
+                epoch=epoch,
+                epochs=self.config.epochs,
+                loss=loss,
+                validation_accuracy=clean,
+                robust_accuracy=robust,
+                seconds=seconds,
+                best=best,
+                budget=budget,
+                notes=notes,
+                elapsed=self.seconds_before + perf_counter() - self.begin,
+            )
+        )
+
+    def _train(
+        self, epoch: int, threat: ThreatModel, on_step: Callable[[Progress], None]
+    ) -> tuple[float, dict[str, float]]:
+        """One pass over the training rows; the mean loss, and the means of the defence's own numbers."""
+        rows_in_order = torch.randperm(len(self.splits.train), generator=self.order, device="cpu")
+        total, notes = 0.0, _Means()
         self.victim.train()
-        everything = torch.randperm(len(self.splits.train), generator=self.order)
-        for number, rows in enumerate(in_batches(everything, config.batch_size, self.victim), 1):
-            x, y = self.splits.train.batch(rows)
-            # A seed of its own for every step: the noise of inner attacks needs no state.
-            batch = Batch(rows, x, y, seed=(config.seed << 40) + (epoch - 1) * self.steps + number)
-            step = self._step(batch, threat)
-            descend(self.victim, self.optimiser, step.loss, config.clip)
-            self.schedule.step()
+        for number, rows in enumerate(in_batches(rows_in_order, self.config.batch_size, self.victim), 1):
+            # Every step has its own seed, so the noise of inner attacks needs no state.
+            seed = (self.config.seed << 40) + (epoch - 1) * self.steps + number
+            step = finite_step(self.defence, self.victim, self._batch(rows, seed), threat)
+            self.descent.step(step.loss)
             total += step.loss.item() * len(rows)
             notes.add(step.notes, len(rows))
             on_step(Progress(epoch, number, self.steps, step.loss.item()))
-        seconds = perf_counter() - begin
+        return total / len(self.splits.train), notes.values
+
+    def _batch(self, rows: Tensor, seed: int) -> Batch:
+        """Training rows on the victim's device."""
+        x, y = self.splits.train.batch(rows)
+        device = self.victim.device
+        return Batch(rows.to(device), x.to(device), y.to(device), seed, self.goal)
+
+    def _validate(self) -> tuple[float, float | None]:
+        """Clean and robust accuracy on validation rows; None if no rows are attacked."""
         self.victim.eval()
-        clean = accuracy(self.victim, self.splits.validation)
-        robust = self._robust_accuracy()
-        ready = threat.budget == self.threat.budget
-        best = ready and all(
-            self._score(clean, robust) > self._score(e.validation_accuracy, e.robust_accuracy)
-            for e in self.history
-            if e.best
-        )
-        if best or not ready:
-            self.best_weights = copy.deepcopy(self.victim.state_dict())
-        elapsed = self.seconds_before + perf_counter() - self.begin
-        self.history.append(
-            Epoch(
-                epoch, config.epochs, total / len(self.splits.train), clean, robust, seconds, best, threat.budget,
-                notes.values, elapsed,
-            )
-        )  # fmt: skip
-
-    def _step(self, batch: Batch, threat: ThreatModel) -> Step:
-        remedy = "got NaN or infinity. Lower the learning rate."
-        try:
-            step = self.defence(self.victim, batch, threat)
-        except VictimError as error:
-            # An inner attack looks at the victim's answers first, and knows nothing of the step that ruined them.
-            with torch.no_grad():
-                if self.victim(batch.x).isfinite().all():
-                    raise
-            raise VictimError(f"expected finite answers in training, {remedy}") from error
-        if not step.loss.isfinite():
-            raise VictimError(f"expected a finite training loss, {remedy}")
-        return step
-
-    def _score(self, clean: float, robust: float | None) -> float:
-        if self.config.criterion == "clean" or robust is None:
-            return clean
-        return robust if self.config.criterion == "robust" else (clean + robust) / 2
-
-    def _robust_accuracy(self) -> float | None:
-        rows = min(self.config.robust_rows, len(self.splits.validation))
+        validation = self.splits.validation
+        clean = accuracy(self.victim, validation)
+        rows = min(self.config.robust_rows, len(validation))
         if not rows or self.threat.budget == 0:
-            return None
-        return robust_accuracy(self.victim, self.splits.validation.take(slice(0, rows)), self.threat, Swap())
+            return clean, None
+        attacked = validation.take(slice(0, rows))
+        return clean, robust_accuracy(self.victim, attacked, self.threat, Swap(), goal=self.goal)
 
     def state(self) -> TrainingState:
-        """Everything a killed run needs to go on to the same weights."""
-        moments = {
-            f"{number}.{name}": value
-            for number, values in self.optimiser.state_dict()["state"].items()
-            for name, value in values.items()
-        }
+        """Everything a killed run needs to end with the same weights."""
+        states = generator_states(self.victim.device)
         return TrainingState(
             identity=self.identity,
             groups={
                 "victim": self.victim.state_dict(),
                 "best": self.best_weights,
                 "defence": self.defence.state_dict(),
-                "optimiser": moments,
-                "generators": {"order": self.order.get_state(), "dropout": torch.default_generator.get_state()},
+                "optimiser": self.descent.tensors,
+                "generators": {"order": self.order.get_state()} | {_GENERATORS[k]: v for k, v in states.items()},
             },
-            numbers={
-                "history": [asdict(epoch) for epoch in self.history],
-                "schedule": self.schedule.state_dict(),
-                "learning_rate": [group["lr"] for group in self.optimiser.param_groups],
-            },
+            numbers={"history": [asdict(epoch) for epoch in self.history]} | self.descent.numbers,
         )
 
     def restore(self, state: TrainingState) -> None:
-        """Goes to where a killed run was."""
-        groups, numbers = state.groups, state.numbers
+        """Continues where a killed run was, on the victim's device."""
+        groups, generators = state.groups, state.groups["generators"]
         self.victim.load_state_dict(groups["victim"])
-        self.best_weights = groups["best"]
+        self.best_weights = {name: tensor.to(self.victim.device) for name, tensor in groups["best"].items()}
         self.defence.load_state_dict(groups["defence"])
-        moments: dict[int, dict[str, Tensor]] = {}
-        for key, value in groups["optimiser"].items():
-            number, name = key.split(".")
-            moments.setdefault(int(number), {})[name] = value
-        kept = self.optimiser.state_dict()
-        for group, rate in zip(kept["param_groups"], numbers["learning_rate"], strict=True):
-            group["lr"] = rate
-        self.optimiser.load_state_dict(kept | {"state": moments})
-        self.schedule.load_state_dict(numbers["schedule"])
-        self.order.set_state(groups["generators"]["order"])
-        self.dropout_state = groups["generators"]["dropout"]
-        self.history = [Epoch(**line) for line in numbers["history"]]
-        # A state of an earlier version knows the seconds of steps alone.
+        self.descent.restore(groups["optimiser"], state.numbers)
+        self.order.set_state(generators["order"])
+        self.dropout_states = {key: generators[name] for key, name in _GENERATORS.items() if name in generators}
+        self.history = [Epoch(**line) for line in state.numbers["history"]]
+        # The first version wrote the seconds of training only.
         self.seconds_before = self.history[-1].elapsed or sum(epoch.seconds for epoch in self.history)
 
 
 class _Means:
-    """Averages of a defence's own numbers over the rows of the steps that gave them."""
+    """Means of a defence's own numbers over the rows of the steps that gave them."""
 
     def __init__(self) -> None:
         self._sums: dict[str, tuple[float, int]] = {}
@@ -271,3 +245,33 @@ class _Means:
     @property
     def values(self) -> dict[str, float]:
         return {name: total / rows for name, (total, rows) in self._sums.items()}
+
+
+def _check_rows(victim: Victim, splits: Splits, config: TrainConfig) -> None:
+    if not len(splits.train) or not len(splits.validation):
+        raise InputError(
+            f"expected training and validation rows in {splits.test.name}, got {len(splits.train)} and "
+            f"{len(splits.validation)}. Where only test rows are public, attack a released model instead."
+        )
+    if min(config.batch_size, len(splits.train)) < 2 and normalises_batches(victim):
+        raise InputError(
+            f"expected at least 2 rows per batch for {type(victim).__name__}, which normalises over batches, got 1. "
+            "Raise the batch size."
+        )
+
+
+def _identity(
+    victim: Victim, splits: Splits, config: TrainConfig, defence: Defence, threat: ThreatModel, goal: Goal
+) -> dict[str, Any]:
+    """What a state must match to be continued."""
+    identity: dict[str, Any] = {
+        "defence": repr(defence),
+        "config": asdict(config),
+        "budget": threat.budget,
+        "space": threat.space.to_json(),
+        "data_sha256": splits.train.digest,
+        "validation_sha256": splits.validation.digest,
+        "start_sha256": weights_digest(victim),
+    }
+    # States written before goals existed have no such key: the default goal writes none either.
+    return identity if goal == AnyOther() else identity | {"goal": goal.to_json()}

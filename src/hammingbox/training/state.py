@@ -14,13 +14,16 @@ from hammingbox.files import read_bytes, write_bytes
 
 STATE = "training.safetensors"
 
+_ADDED_LATER = {"validation_sha256"}
+"""Parts of the identity that the first version did not write."""
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingState:
-    """What a killed training needs to go on.
+    """What a killed training needs to continue.
 
     Attributes:
-        identity: what was asked for; a state of another training is refused.
+        identity: the arguments of the training; the state of another training is refused.
         groups: tensors, by owner and name.
         numbers: everything that fits JSON.
     """
@@ -31,9 +34,9 @@ class TrainingState:
 
 
 def write_state(folder: Path, state: TrainingState) -> None:
-    """Writes the state in one file, so that it is the old one or the new one and never half of each."""
+    """Writes the state, from any device, as one file: a kill leaves the old file or the new one, never a mixture."""
     tensors = {
-        f"{owner}/{name}": tensor.detach().clone().contiguous()
+        f"{owner}/{name}": tensor.detach().cpu().clone().contiguous()
         for owner, group in state.groups.items()
         for name, tensor in group.items()
     }
@@ -42,10 +45,10 @@ def write_state(folder: Path, state: TrainingState) -> None:
 
 
 def read_state(folder: Path, identity: dict[str, Any]) -> TrainingState | None:
-    """The state in a folder; None when there is none.
+    """The state in a folder, with its tensors on the CPU; None if there is none.
 
     Raises:
-        FileError: it is damaged, or of a training with other settings.
+        FileError: it is damaged, or of a training with other arguments.
     """
     path = folder / STATE
     if not path.exists():
@@ -61,8 +64,8 @@ def read_state(folder: Path, identity: dict[str, Any]) -> TrainingState | None:
             f"expected the state of a training in {path}, got a damaged file ({error}). {remedy}"
         ) from error
     wanted = json.loads(json.dumps(identity))
-    # Only what the state knows is compared: an earlier version wrote less of its identity down.
-    if other := ", ".join(sorted(key for key, value in own.items() if wanted.get(key) != value)):
+    compared = (own.keys() | wanted.keys()) - (_ADDED_LATER - own.keys())
+    if other := ", ".join(sorted(key for key in compared if own.get(key) != wanted.get(key))):
         raise FileError(f"expected the state of this training in {path}, got one with another {other}. {remedy}")
     groups: dict[str, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
@@ -72,5 +75,5 @@ def read_state(folder: Path, identity: dict[str, Any]) -> TrainingState | None:
 
 
 def forget_state(folder: Path) -> None:
-    """Deletes the state of a training that is over: its checkpoint has taken its place."""
+    """Deletes the state of a finished training; its checkpoint replaces it."""
     (folder / STATE).unlink(missing_ok=True)

@@ -1,1 +1,1 @@
-"""Victims: what is attacked and trained."""
+"""Victims: the models that are attacked and trained."""

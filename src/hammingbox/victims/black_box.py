@@ -1,4 +1,4 @@
-"""Anything that answers ``predict_proba``: it can be queried, but has no gradient."""
+"""Anything with a ``predict_proba``: it can be queried but has no gradient."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,12 +13,14 @@ from hammingbox.victims.victim import Victim
 
 
 class BlackBox(Victim):
-    """Anything that answers class probabilities: tree ensembles, pipelines, remote models. It has no gradient.
+    """Anything that returns class probabilities: tree ensembles, pipelines, remote models. It has no gradient.
+
+    It pickles if `predict_proba` does: a function of a module or a method of a fitted model, but not a lambda.
 
     Args:
-        predict_proba: takes rows, returns (rows, classes) probabilities.
-        schema: when given, `predict_proba` gets the categories themselves (an array of str), not their ids.
-        name: what tells this box from any other, such as a version or a file's hash; a store of results needs it.
+        predict_proba: takes rows and returns probabilities of shape (rows, classes).
+        schema: if given, `predict_proba` gets the categories themselves (an array of str) instead of their ids.
+        name: identifies this model, such as a version or a file's hash; a store of results needs it.
     """
 
     has_gradient = False
@@ -30,27 +32,30 @@ class BlackBox(Victim):
         self.predict_proba = predict_proba
         self.name = name
         self.schema = schema
-        self._words = None if schema is None else [np.array(f.categories, dtype=object) for f in schema.features]
+        self._categories = None if schema is None else [np.array(f.categories, dtype=object) for f in schema.features]
 
     def embed(self, ids: Ids) -> Embedded:  # noqa: ARG002
-        """A black box has no embedding."""
-        raise VictimError("expected a victim with gradients, got a BlackBox. Use an attack that needs losses only.")
+        """Raises VictimError: a black box has no embedding."""
+        raise VictimError("expected a victim with gradients, got a BlackBox. Use an attack that needs no gradient.")
 
     def head(self, embedded: Embedded, ids: Ids) -> Logits:  # noqa: ARG002
-        """A black box has no head."""
-        raise VictimError("expected a victim with gradients, got a BlackBox. Use an attack that needs losses only.")
+        """Raises VictimError: a black box has no head."""
+        raise VictimError("expected a victim with gradients, got a BlackBox. Use an attack that needs no gradient.")
 
     def forward(self, ids: Ids) -> Logits:
-        """Log-probabilities in float64: in float32 all confident rows would tie at 1 and a search would go blind."""
+        """Log-probabilities in float64. In float32 all confident rows would tie at 1 and a search would be blind."""
         rows = ids.cpu().numpy()
-        if self._words is not None:
-            rows = np.stack([words[column] for words, column in zip(self._words, rows.T, strict=True)], axis=1)
-        answer = np.asarray(self.predict_proba(rows), dtype=np.float64)
-        if answer.ndim != 2 or len(answer) != len(ids):
-            raise VictimError(f"expected predict_proba to return ({len(ids)}, classes), got shape {answer.shape}.")
-        if not np.isfinite(answer).all() or (answer < -1e-6).any() or (abs(answer.sum(1) - 1) > 1e-3).any():
+        if self._categories is not None:
+            rows = np.stack([names[column] for names, column in zip(self._categories, rows.T, strict=True)], axis=1)
+        probabilities = np.asarray(self.predict_proba(rows), dtype=np.float64)
+        if probabilities.ndim != 2 or len(probabilities) != len(ids):
+            raise VictimError(
+                f"expected predict_proba to return ({len(ids)}, classes), got shape {probabilities.shape}."
+            )
+        sums = probabilities.sum(1)
+        if not np.isfinite(probabilities).all() or (probabilities < -1e-6).any() or (abs(sums - 1) > 1e-3).any():
             raise VictimError(
                 "expected predict_proba to return probabilities "
                 "(finite, not negative, rows summing to 1), got other numbers."
             )
-        return torch.from_numpy(np.log(answer.clip(min=1e-300))).to(ids.device)
+        return torch.from_numpy(np.log(probabilities.clip(min=1e-300))).to(ids.device)

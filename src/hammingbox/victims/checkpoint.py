@@ -1,4 +1,4 @@
-"""Checkpoints: weights in safetensors, everything else in JSON, both bound to a schema. Never a pickle."""
+"""Checkpoints: weights as safetensors, everything else as JSON, both bound to a schema. Never a pickle."""
 
 import io
 from dataclasses import dataclass, field
@@ -22,14 +22,14 @@ WEIGHTS, CONFIG = "model.safetensors", "config.json"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A victim with what is needed to build it again.
+    """A victim with everything that is needed to build it again.
 
     Attributes:
         victim: in eval mode.
-        model: its name in the table of victims.
-        settings: its settings there.
+        model: its name in `VICTIMS`.
+        settings: the settings it was built with.
         schema: what its ids mean.
-        training: how it came about: data, configuration, accuracies.
+        training: how it was trained: data, configuration, accuracies.
     """
 
     victim: Victim
@@ -39,8 +39,8 @@ class Checkpoint:
     training: dict[str, Any] = field(default_factory=dict)
 
     def save(self, folder: Path) -> None:
-        """Writes the checkpoint; the configuration comes last and names the hash of the weights."""
-        weights = save_tensors({k: v.detach().contiguous() for k, v in self.victim.state_dict().items()})
+        """Writes the checkpoint, from any device. The configuration comes last and holds the hash of the weights."""
+        weights = save_tensors({k: v.detach().cpu().contiguous() for k, v in self.victim.state_dict().items()})
         write_bytes(folder / WEIGHTS, weights)
         write_json(
             folder / CONFIG,
@@ -56,14 +56,14 @@ class Checkpoint:
 
 
 def load_checkpoint(path: Path, *, schema: Schema | None = None) -> Checkpoint:
-    """Reads a checkpoint.
+    """Reads a checkpoint. Its victim is on the CPU; `victim.to(device)` moves it.
 
     Args:
         path: the folder, or a file in it.
-        schema: when given, a checkpoint of another schema is refused.
+        schema: if given, a checkpoint with another schema is refused.
 
     Raises:
-        FileError: missing, damaged, or of another schema.
+        FileError: it is missing, damaged, or has another schema.
     """
     folder = path.parent if path.is_file() else path
     if not (folder / CONFIG).exists():
@@ -96,19 +96,19 @@ def load_checkpoint(path: Path, *, schema: Schema | None = None) -> Checkpoint:
 
 
 def foreign_tensors(path: Path) -> dict[str, torch.Tensor]:
-    """The tensors of a file that another program wrote: safetensors, or what ``torch.save`` made of a state dict.
+    """The tensors of a file that another program wrote, on the CPU: safetensors, or a state dict from ``torch.save``.
 
-    The second is read with ``weights_only=True``: tensors, numbers and texts, and no code.
+    The second is read with ``weights_only=True``, which never runs code from the file.
 
     Raises:
-        FileError: missing, damaged, or something else than a mapping from names to tensors.
+        FileError: the file is missing, damaged, or not a mapping from names to tensors.
     """
     content = read_bytes(path)
     try:
         if path.suffix == ".safetensors":
             return load_tensors(content)
         value = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    except Exception as error:  # a damaged stream may end in any error of the reader
+    except Exception as error:  # a damaged file may raise any error inside the reader
         reason = str(error).split("\n")[0]
         raise FileError(
             f"expected whole safetensors or a state dict of plain tensors in {path}, got another or a damaged file "
@@ -123,7 +123,7 @@ def foreign_tensors(path: Path) -> dict[str, torch.Tensor]:
 
 
 def weights_digest(victim: Victim) -> str:
-    """Hash of a victim's parameters and buffers, by name; of its own name when it has none, as a black box."""
+    """Hash of a victim's parameters and buffers with their names; of `victim.name` if there are none (a black box)."""
     state = sorted(victim.state_dict().items())
     if not state:
         return sha256(victim.name.encode())

@@ -1,4 +1,4 @@
-"""A victim is borrowed: it is given back as it was, also after an error."""
+"""Attacks borrow a victim and give it back unchanged, even after an error."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,10 +8,10 @@ from torch import nn
 
 @contextmanager
 def frozen_eval(module: nn.Module) -> Iterator[None]:
-    """Eval mode without parameter gradients inside the block; modes and flags are restored afterwards.
+    """Eval mode and no parameter gradients inside the block; both are restored at its end.
 
-    Dropout and batch statistics would otherwise leak into an attack's gradients, and parameter gradients into the
-    owner's optimiser.
+    Otherwise dropout and batch statistics would enter an attack's gradients, and parameter gradients would reach the
+    optimiser of the victim's owner.
     """
     modes = [(part, part.training) for part in module.modules()]
     flags = [(parameter, parameter.requires_grad) for parameter in module.parameters()]

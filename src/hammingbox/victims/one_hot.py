@@ -5,7 +5,7 @@ from torch import nn
 from torch.nn import functional
 
 from hammingbox.types import Embedded, Ids, Logits
-from hammingbox.victims.victim import Victim, logits_of
+from hammingbox.victims.victim import Victim, device_of, logits_of
 
 
 class OneHot(Victim):
@@ -14,20 +14,20 @@ class OneHot(Victim):
     Args:
         module: returns logits.
         categories: size of the last axis.
-        blank: a category written as a row of zeros, such as padding.
+        blank: a category that is encoded as zeros, such as padding.
     """
 
     def __init__(self, module: nn.Module, *, categories: int, blank: int | None = None) -> None:
         super().__init__()
         self.module = module
         self.categories = categories
-        table = torch.eye(categories)
+        table = torch.eye(categories, device=device_of(module))
         if blank is not None:
             table[blank] = 0.0
         self.register_buffer("table", table)
 
     def embed(self, ids: Ids) -> Embedded:
-        """Rows of the identity matrix."""
+        """Rows of the identity matrix; zeros for the blank."""
         return functional.embedding(ids, self.get_buffer("table"))
 
     def head(self, embedded: Embedded, ids: Ids) -> Logits:  # noqa: ARG002

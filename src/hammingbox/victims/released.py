@@ -1,4 +1,4 @@
-"""Weights that others released, in models of this package."""
+"""Weights that were released by others, loaded into models of this package."""
 
 from pathlib import Path
 from typing import Any
@@ -15,17 +15,18 @@ _IPS_NAMES = {
     "attention.projection.": "attention.",
     "fc.": "output.",
 }
+"""Beginnings of names in the authors' file, and in this package's LSTM."""
 
 
 def ips_lstm(*, data_dir: Path | None = None) -> Checkpoint:
-    """The LSTM that the authors of PCAA released for IPS; it classifies 195 of the 206 public rows (94.66 %).
+    """The LSTM that the authors of PCAA released for IPS. It classifies 195 of the 206 public rows (94.66 %).
 
-    Its input vector of an event is relu(w) / 1104, the mean over 1,104 categories of which one is set, and a soft
-    row mixes just these vectors; so they are written into the table, and the model is an ordinary one. The final
-    softmax is dropped: the model returns logits.
+    The authors' model averages relu(w) over 1,104 one-hot categories, so the vector of an event is relu(w) / 1104. A
+    soft row mixes exactly these vectors. They are written into the embedding table, which makes the model an ordinary
+    LSTM. The final softmax is dropped: the model returns logits.
 
     Args:
-        data_dir: a folder with victim.safetensors, or with the authors' own file Mal_RNN.942.
+        data_dir: a folder with victim.safetensors or the authors' own file Mal_RNN.942.
 
     Raises:
         FileError: the file is missing or holds other weights.

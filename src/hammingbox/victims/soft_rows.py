@@ -1,4 +1,4 @@
-"""Soft rows: mixtures of the embeddings of all options, the input that gradients flow through."""
+"""Soft rows: mixtures of option embeddings, the relaxed input through which gradients flow."""
 
 import torch
 from jaxtyping import Float
@@ -11,10 +11,10 @@ from hammingbox.victims.victim import Victim
 
 
 class SoftRows:
-    """The embeddings of a batch's options and the way to mix them.
+    """The embeddings of a batch's options, and how to mix them.
 
-    Where slots are categories (`Candidates.by_category`) all rows share one table and a mixture is one matrix
-    product per feature; otherwise each row has a table of its own (synonym sets are small).
+    Where slots are categories (`Candidates.by_category`) all rows share one table, and a mixture is one matrix
+    product per feature. Otherwise each row has its own table (synonym sets are small).
     """
 
     def __init__(self, victim: Victim, candidates: Candidates) -> None:
@@ -28,10 +28,10 @@ class SoftRows:
         ]
         if not self._shared:
             return
-        # A table that is the same at every position (characters, DNA) is kept once.
+        # A table that is the same at every position (characters, DNA) is stored once.
         self._tables = [t[:, :1] if torch.equal(t, t[:, :1].expand_as(t)) else t for t in self._tables]
-        # Slot 0 writes the clean category c and slot c writes category 0. Against the table, which has category j
-        # at slot j, a mixture is off by (w_0 - w_c) (E_c - E_0): one small product mends it for every row.
+        # In S(x), slot 0 holds the clean category c and slot c holds category 0; the shared table has category j at
+        # slot j. A mixture from the table is therefore off by (w_0 - w_c) (E_c - E_0), which `mix` adds.
         clean = candidates.clean
         self._has_partner = clean < layout.widths
         self._partner = layout.starts + torch.where(self._has_partner, clean, 0)
@@ -64,7 +64,7 @@ class SoftRows:
 
 
 def _embed_options(victim: Victim, layout: Layout, ids: OptionIds) -> Float[Tensor, "batch options dim"]:
-    """Embeddings of all options: rows of equal slots are embedded, then laid out on the axis of options."""
+    """Embeddings of all options: embeds rows of equal slots, then arranges the vectors along the axis of options."""
     slots = torch.arange(int(layout.widths.max()), device=ids.device)
     grid = layout.starts + torch.minimum(slots[:, None], layout.widths - 1)  # (slots, features)
     rows = ids[:, grid.flatten()].view(-1, layout.features)

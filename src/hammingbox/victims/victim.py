@@ -1,11 +1,12 @@
-"""A victim is an embedding and a head: anything linear in its first layer can be attacked by gradients.
+"""A victim is an embedding and a head: a model whose first layer is linear can be attacked by gradients.
 
-Four ways in:
+There are four ways to make one:
 
-- subclass :class:`Victim`;
-- :func:`wrap` any module that looks its ids up in an ``nn.Embedding``, its code unchanged;
-- :class:`OneHot` for modules that take one-hot or soft rows;
-- :class:`BlackBox` for anything that answers ``predict_proba``.
+- subclass :class:`Victim` (this file), as the models in ``victims/zoo/`` do;
+- call :func:`hammingbox.wrap` (``victims/wrapped.py``) on any module that looks its ids up in an ``nn.Embedding``; its
+  code does not change;
+- use :class:`hammingbox.OneHot` (``victims/one_hot.py``) for a module that takes one-hot or soft rows;
+- use :class:`hammingbox.BlackBox` (``victims/black_box.py``) for anything with a ``predict_proba``.
 """
 
 from abc import ABC, abstractmethod
@@ -24,11 +25,11 @@ class Victim(nn.Module, ABC):
 
     has_gradient = True
     name = ""
-    """What identifies a victim without parameters or buffers in a record; weights speak for themselves."""
+    """Identifies a victim without parameters or buffers in a record; other victims are identified by their weights."""
 
     @abstractmethod
     def embed(self, ids: Ids) -> Embedded:
-        """The vector of each feature's category; a feature's vector depends on its own category alone."""
+        """The vector of each feature's category. A feature's vector depends on that feature's category only."""
 
     @abstractmethod
     def head(self, embedded: Embedded, ids: Ids) -> Logits:
@@ -36,7 +37,7 @@ class Victim(nn.Module, ABC):
 
         Args:
             embedded: vectors, or mixtures of vectors, for every feature.
-            ids: the clean rows the mixtures were made around; a model that masks padding reads it here.
+            ids: the clean rows that the mixtures belong to; a model that masks padding reads the padding from them.
         """
 
     def forward(self, ids: Ids) -> Logits:
@@ -45,17 +46,22 @@ class Victim(nn.Module, ABC):
 
     @property
     def device(self) -> torch.device:
-        """Where its parameters are, and so where rows must be; the CPU for a victim without any."""
-        first = next(chain(self.parameters(), self.buffers()), None)
-        return torch.device("cpu") if first is None else first.device
+        """The device of its parameters, to which rows are moved; the CPU for a victim without any."""
+        return device_of(self)
+
+
+def device_of(module: nn.Module) -> torch.device:
+    """The device of a module's first parameter or buffer; the CPU for a module without any."""
+    first = next(chain(module.parameters(), module.buffers()), None)
+    return torch.device("cpu") if first is None else first.device
 
 
 def check_logits(logits: Tensor, rows: int, *, probabilities: bool = False) -> None:
-    """Checks that a victim answered with usable logits.
+    """Checks that a victim returned usable logits.
 
     Args:
-        logits: the answer.
-        rows: how many rows were asked about.
+        logits: what it returned.
+        rows: how many rows it was given.
         probabilities: also refuse what looks like probabilities.
 
     Raises:
@@ -69,8 +75,8 @@ def check_logits(logits: Tensor, rows: int, *, probabilities: bool = False) -> N
         )
     if probabilities and looks_like_probabilities(logits):
         raise VictimError(
-            "expected logits, got rows that are not negative and sum to 1: probabilities. Gradients vanish through a "
-            "second softmax; drop the final softmax, or use BlackBox if you cannot."
+            "expected logits, got probabilities (rows that are not negative and sum to 1). Gradients vanish through a "
+            "second softmax: drop the final softmax, or use BlackBox if you cannot."
         )
 
 
@@ -80,12 +86,15 @@ def looks_like_probabilities(logits: Logits) -> bool:
 
 
 def logits_of(output: Any) -> Logits:
-    """The logits in what a module returned: a tensor, or an object with a `logits` attribute.
+    """The logits in a module's output: the output itself, or its `logits` attribute.
 
     Raises:
         VictimError: it is neither.
     """
-    answer = getattr(output, "logits", output)
-    if not isinstance(answer, Tensor):
-        raise VictimError(f"expected the module to return logits, got {type(answer).__name__}.")
-    return answer
+    logits = getattr(output, "logits", output)
+    if not isinstance(logits, Tensor):
+        raise VictimError(
+            f"expected the module to return a tensor of logits, got {type(logits).__name__}. "
+            "Return the logits, or an object with a `logits` attribute."
+        )
+    return logits

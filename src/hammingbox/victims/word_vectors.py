@@ -12,12 +12,12 @@ from hammingbox.victims.zoo.category_embedding import CategoryEmbedding
 
 
 def use_vectors(victim: Victim, schema: Schema, path: Path) -> int:
-    """Puts pre-trained vectors into a victim's embedding, before training; words the file lacks keep their own.
+    """Writes pre-trained vectors into a victim's embedding. Words that the file lacks keep their own vectors.
 
-    A word is looked up as written and, failing that, in lower case. The file is read line by line.
+    A word is looked up as written and, if it is not there, in lower case. The file is read line by line.
 
     Args:
-        victim: has a shared `CategoryEmbedding` named `embedding`; its table is changed.
+        victim: has a shared `CategoryEmbedding` named `embedding`, whose table is changed.
         schema: what the ids mean.
         path: the file.
 
@@ -25,14 +25,15 @@ def use_vectors(victim: Victim, schema: Schema, path: Path) -> int:
         How many words of the vocabulary were found.
 
     Raises:
-        FileError: the file is missing or holds something else.
-        InputError: the victim has no such embedding, or one of another size.
+        FileError: the file is missing or is not a file of word vectors.
+        InputError: the victim has no such embedding, or its vectors have another size.
     """
     embedding = getattr(victim, "embedding", None)
     words = schema.features[0].categories
     if not isinstance(embedding, CategoryEmbedding) or embedding.table.num_embeddings != len(words):
         raise InputError(
-            "expected a model of text with one table of word vectors, got another. Use word_cnn or bilstm."
+            f"expected a model of text with one table of word vectors, got {type(victim).__name__}. "
+            "Use word_cnn or bilstm."
         )
     table = embedding.table.weight
     exact = {word: i for i, word in enumerate(words)}
@@ -52,7 +53,7 @@ def use_vectors(victim: Victim, schema: Schema, path: Path) -> int:
                     final.add(exact[word])
                     places |= {exact[word]}
                 if places:
-                    table[sorted(places)] = _vector(numbers, table.shape[1], path, number)
+                    table[sorted(places)] = _vector(numbers, table.shape[1], path, number).to(table.device)
                     found |= places
     except OSError as error:
         raise FileError(f"expected a file of word vectors at {path}, got: {error.strerror or error}.") from error
@@ -68,7 +69,7 @@ def _vector(numbers: str, dim: int, path: Path, line: int) -> torch.Tensor:
         raise FileError(f"expected a word and numbers in line {line} of {path}, got {numbers[:40]!r}.") from error
     if len(vector) != dim:
         raise InputError(
-            f"expected {dim} numbers a word in {path}, got {len(vector)} in line {line}. "
-            f"Build the model with dim={len(vector)}, or name a file of vectors of size {dim}."
+            f"expected {dim} numbers per word in {path}, got {len(vector)} in line {line}. "
+            f"Build the model with dim={len(vector)}, or use a file with vectors of size {dim}."
         )
     return torch.from_numpy(vector)

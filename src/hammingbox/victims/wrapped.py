@@ -1,4 +1,4 @@
-"""Any module that looks its ids up in an ``nn.Embedding``, its code unchanged."""
+"""Any module that looks its ids up in an ``nn.Embedding``; its code does not change."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from hammingbox.victims.victim import Victim, logits_of
 
 
 class _EmbeddingSeenError(Exception):
-    """Ends a forward pass once the embedding has answered."""
+    """Ends a forward pass once the embedding has returned."""
 
 
 class Wrapped(Victim):
@@ -21,10 +21,10 @@ class Wrapped(Victim):
     def __init__(self, module: nn.Module, embedding: nn.Embedding) -> None:
         super().__init__()
         self.module = module
-        self._embedding = [embedding]  # in a list: it is part of `module` already
+        self._embedding = [embedding]  # in a list, because it is registered as part of `module` already
 
     def embed(self, ids: Ids) -> Embedded:
-        """What the module's embedding answers for these ids; the rest of the module does not run."""
+        """The output of the module's embedding for these ids. The rest of the module does not run."""
         seen: list[Tensor] = []
 
         def stop(_module: nn.Module, _args: Any, output: Tensor) -> None:
@@ -37,11 +37,12 @@ class Wrapped(Victim):
             except _EmbeddingSeenError:
                 return self._checked(seen[0], ids)
         raise VictimError(
-            "expected the module to look its ids up in the given embedding, got a forward pass that never did."
+            "expected the module to look its ids up in the given embedding, got a forward pass that never did. "
+            "Pass the embedding that the module uses, or subclass Victim."
         )
 
     def head(self, embedded: Embedded, ids: Ids) -> Logits:
-        """The module on `ids`, with the answer of its embedding replaced."""
+        """The module's logits for `ids`, with the output of its embedding replaced."""
         calls = 0
 
         def replace(_module: nn.Module, _args: Any, _output: Tensor) -> Tensor:
@@ -80,7 +81,7 @@ class Wrapped(Victim):
 
 
 def wrap(module: nn.Module, *, embedding: nn.Embedding) -> Victim:
-    """Makes a victim of any module that looks its ids up in an embedding, its code unchanged.
+    """Makes a victim of any module that looks its ids up in an embedding. The module's code does not change.
 
     Args:
         module: called with ids (batch, features), returns logits or an object with a `logits` attribute.

@@ -1,1 +1,1 @@
-"""Neural networks that come with the package."""
+"""The models that come with the package, one file per model."""

@@ -1,4 +1,4 @@
-"""One embedding for any schema: columns with vectors of their own for tables, letters and positions for sequences."""
+"""One embedding for any schema: separate vectors per column for tables, shared vectors and positions for sequences."""
 
 from typing import Literal
 
@@ -12,15 +12,14 @@ Positions = Literal["own", "added", "none"]
 
 
 class CategoryEmbedding(nn.Module):
-    """Looks categories up.
+    """Looks up the vectors of categories.
 
     Args:
         cardinalities: categories of each feature.
         dim: size of a vector.
-        positions: "own" gives every feature vectors of its own (tables). With one alphabet for all features, a
-            category has one vector wherever it stands; "added" adds a learned vector of its position to it,
-            "none" leaves positions to the rest of the model. None chooses "added" for equal cardinalities and
-            "own" for others.
+        positions: "own" gives every feature its own vectors (tables). If all features share one alphabet, a category
+            can have one vector for all positions: "added" adds a learned vector of the position to it, "none" leaves
+            positions to the rest of the model. None chooses "added" for equal cardinalities and "own" for others.
 
     Raises:
         InputError: features of different cardinalities cannot share vectors.
@@ -34,11 +33,13 @@ class CategoryEmbedding(nn.Module):
         chosen = positions or ("added" if alike else "own")
         if chosen != "own" and not alike:
             raise InputError(f"expected one alphabet for positions={chosen!r}, got different cardinalities. Use 'own'.")
-        sizes = torch.tensor(cardinalities)
+        self.table = nn.Embedding(sum(cardinalities) if chosen == "own" else cardinalities[0], dim)
+        device = self.table.weight.device
+        sizes = torch.tensor(cardinalities, device=device)
         offsets = torch.cumsum(sizes, 0) - sizes if chosen == "own" else torch.zeros_like(sizes)
         self.register_buffer("offsets", offsets, persistent=False)
-        self.table = nn.Embedding(int(sizes.sum() if chosen == "own" else sizes[0]), dim)
-        self.position = nn.Parameter(0.3 * torch.randn(len(sizes), dim)) if chosen == "added" else None
+        start = 0.3 * torch.randn(len(sizes), dim, device=device) if chosen == "added" else None
+        self.position = None if start is None else nn.Parameter(start)
 
     def forward(self, ids: Ids) -> Embedded:
         """Vectors of the categories."""

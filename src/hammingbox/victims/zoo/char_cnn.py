@@ -1,4 +1,4 @@
-"""The character convolution net of Zhang, Zhao and LeCun (2015), in the paper's size and in one for two cores."""
+"""The character CNN of Zhang, Zhao and LeCun (2015), in the paper's size and in a size for two CPU cores."""
 
 from typing import Any
 
@@ -11,27 +11,27 @@ from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.victim import Victim
 
 PAPER: dict[str, Any] = {"depth": 6, "dim": None, "channels": 256, "hidden": 1024, "dropout": 0.5, "blanked": 0.0}
-"""Zhang's net: one-hot rows of 1014 characters, six convolutions of 256 channels, dense layers of 1024."""
+"""Zhang's model: one-hot rows of 1014 characters, six convolutions of 256 channels, dense layers of 1024."""
 
 _KERNELS, _POOLS = (7, 7, 3, 3, 3, 3), (3, 3, 1, 1, 1, 3)
 
 
 class CharCNN(Victim):
-    """Convolutions of widths 7, 7, 3, 3, 3, 3 with poolings by three after the first, second and last; dense layers.
+    """Convolutions of widths 7, 7, 3, 3, 3, 3 with pooling by three after the first, second and last; dense layers.
 
-    With all six it is Zhang's net, whose dense layers see every position; weights are drawn after He et al., since
-    nine layers of rectifiers hardly start to learn from Zhang's small Gaussians.
+    With all six convolutions it is Zhang's model, whose dense layers see every position. The weights are initialised
+    as by He et al., because nine rectified layers hardly learn from Zhang's small Gaussians.
 
-    The defaults are the size for two cores. In trials on the 38,130 texts at hand six narrow convolutions (64
-    channels, with batch normalisation) fitted them and stayed below 80 % on others, so it keeps the first only, and
-    its dense layers see the maximum of each channel over the text. A learned vector for a character takes the place
-    of one-hot rows, which would make that convolution four times dearer. The blank is category 0 and a vector of
-    zeros in both sizes.
+    The defaults are the size for two CPU cores. In trials on the 38,130 available texts, six narrow convolutions (64
+    channels, with batch normalisation) fitted the training texts but stayed below 80 % on others. The default
+    therefore keeps the first convolution only, and its dense layers see the maximum of each channel over the text. A
+    learned vector per character replaces one-hot rows, which would make that convolution four times as expensive. The
+    blank is category 0 and a vector of zeros in both sizes.
 
     Args:
         cardinalities: categories of each feature, all equal.
         classes: number of classes.
-        depth: how many of the six convolutions; fewer than six see maxima over the text.
+        depth: how many of the six convolutions; with fewer than six the dense layers see maxima over the text.
         dim: size of a character's vector; None for one-hot rows.
         channels: of the convolutions.
         hidden: size of the dense layers.
@@ -39,7 +39,7 @@ class CharCNN(Victim):
         blanked: share of characters that are blanked in training.
 
     Raises:
-        InputError: rows too short for the poolings, of several alphabets, or no such depth.
+        InputError: the rows are too short for the poolings or use several alphabets, or the depth is out of range.
     """
 
     def __init__(
@@ -68,7 +68,8 @@ class CharCNN(Victim):
         letters = cardinalities[0]
         self.embedding = nn.Embedding(letters, dim or letters, padding_idx=0)
         if dim is None:
-            self.embedding.weight = nn.Parameter(torch.eye(letters), requires_grad=False)
+            one_hot = torch.eye(letters, device=self.embedding.weight.device)
+            self.embedding.weight = nn.Parameter(one_hot, requires_grad=False)
             self.embedding.weight[0] = 0.0
         self.blanking = nn.Dropout1d(blanked)
         sizes = [dim or letters] + [channels] * (depth - 1)
@@ -78,7 +79,7 @@ class CharCNN(Victim):
         self.every_position = depth == len(_KERNELS)
         seen = channels * (steps if self.every_position else depth)
         self.output = nn.Sequential(
-            # Maxima of rectifiers are large and alike: centred, they are learned from at once.
+            # Maxima of rectified values are large and similar; normalised, they are learned from at once.
             *([nn.Flatten()] if self.every_position else [nn.BatchNorm1d(seen), nn.Dropout(dropout)]),
             nn.Linear(seen, hidden),
             nn.ReLU(),
@@ -102,11 +103,11 @@ class CharCNN(Victim):
         for convolution, pool in zip(self.convolutions, _POOLS, strict=False):
             signal = convolution(signal)
             if convolution is self.convolutions[-1] and not self.every_position:
-                # The maximum over the text is the maximum of the pooled values: no need to pool first.
+                # The maximum over the text equals the maximum of the pooled values, so pooling is skipped.
                 maxima.append(signal[:, :, : signal.shape[2] // pool * pool].amax(2).relu())
                 break
             if pool > 1:
                 signal = functional.max_pool1d(signal, pool)
-            signal = signal.relu()  # after the pooling: the same values from a third of the numbers
+            signal = signal.relu()  # after pooling: the same values for a third of the work
             maxima.append(signal.amax(2))
         return self.output(signal if self.every_position else torch.cat(maxima, 1))

@@ -1,4 +1,4 @@
-"""A small one-dimensional convolution net for sequences of categories."""
+"""A small one-dimensional CNN for sequences of categories."""
 
 from torch import nn
 
@@ -8,12 +8,12 @@ from hammingbox.victims.zoo.category_embedding import CategoryEmbedding, Positio
 
 
 class ConvNet(Victim):
-    """Embedding, two convolutions, a dense layer that still knows positions.
+    """Embedding, two convolutions, dense layers that see every position.
 
     Args:
         cardinalities: categories of each feature.
         classes: number of classes.
-        positions: how positions enter, see CategoryEmbedding.
+        positions: how positions are encoded, see CategoryEmbedding.
         dim: size of an embedding.
         channels: channels of the convolutions.
         kernel: width of the convolutions, odd.

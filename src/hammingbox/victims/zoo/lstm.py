@@ -14,7 +14,7 @@ class AttentionLSTM(Victim):
     Args:
         cardinalities: categories of each feature.
         classes: number of classes.
-        positions: how positions enter, see CategoryEmbedding.
+        positions: how positions are encoded, see CategoryEmbedding.
         dim: size of an embedding.
         hidden: size of the LSTM's state.
         bidirectional: read the row from both ends.
@@ -45,7 +45,7 @@ class AttentionLSTM(Victim):
         return self.embedding(ids)
 
     def head(self, embedded: Embedded, ids: Ids) -> Logits:  # noqa: ARG002
-        """LSTM states, weighted by attention, classified."""
+        """Classifies the LSTM's states, averaged with attention weights."""
         states, _ = self.lstm(self.dropout(embedded))
         weights = torch.softmax(self.attention(states), dim=1)  # (batch, features, 1)
         return self.output(self.dropout((weights * states).sum(1)))

@@ -1,4 +1,4 @@
-"""A multilayer perceptron over embedded columns: the model for tables."""
+"""A multilayer perceptron over embedded columns, for tables."""
 
 from torch import nn
 
@@ -8,7 +8,7 @@ from hammingbox.victims.zoo.category_embedding import CategoryEmbedding
 
 
 class TableMLP(Victim):
-    """Each column has vectors of its own; joined, they pass two hidden layers.
+    """Each column has its own embedding; the concatenated vectors pass through two hidden layers.
 
     Args:
         cardinalities: categories of each feature.
@@ -45,5 +45,5 @@ class TableMLP(Victim):
         return self.embedding(ids)
 
     def head(self, embedded: Embedded, ids: Ids) -> Logits:  # noqa: ARG002
-        """All columns side by side, classified."""
+        """Classifies the concatenated columns."""
         return self.output(embedded)

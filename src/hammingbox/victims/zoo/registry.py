@@ -1,4 +1,4 @@
-"""The victims that come with the package, by name."""
+"""The models that come with the package, by name."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,6 +8,7 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError, unknown_name
+from hammingbox.seeding import borrowed_generators
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.bilstm import BiLSTM
 from hammingbox.victims.zoo.char_cnn import PAPER, CharCNN
@@ -28,15 +29,15 @@ VICTIMS: dict[str, Callable[..., Victim]] = {
 
 
 def build(name: str, schema: Schema, *, seed: int = 0, **settings: Any) -> Victim:
-    """A new victim for a schema, with weights drawn from a seed.
+    """A new victim for a schema, on the CPU, with weights drawn from a seed.
 
     Raises:
-        InputError: unknown name or setting.
+        InputError: the name or a setting is unknown.
     """
     if name not in VICTIMS:
         raise unknown_name("model", name, VICTIMS)
-    # Layers draw their first weights from the global generator: borrow it, seeded, and give it back.
-    with torch.random.fork_rng(devices=[]):
+    # Layers draw their initial weights from the global generator: it is borrowed, seeded, and given back.
+    with borrowed_generators(torch.device("cpu")):
         torch.default_generator.manual_seed(seed)
         try:
             return VICTIMS[name](schema.cardinalities, len(schema.classes), **settings)

@@ -1,4 +1,4 @@
-"""The word CNN of Kim (2014): windows of words, the strongest answer of each filter, a linear classifier."""
+"""The word CNN of Kim (2014): filters over windows of words, max pooling, a linear classifier."""
 
 import torch
 from torch import nn
@@ -6,19 +6,19 @@ from torch import nn
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.category_embedding import CategoryEmbedding
-from hammingbox.victims.zoo.padding import written
+from hammingbox.victims.zoo.padding import is_text
 
 
 class WordCNN(Victim):
     """Embedding, convolutions of several widths, maximum over the text, dropout, linear classifier.
 
     Args:
-        cardinalities: categories of each position, the same vocabulary at all.
+        cardinalities: categories of each position; all positions share one vocabulary.
         classes: number of classes.
         dim: size of a word vector.
         channels: filters of each width.
         widths: how many words a filter reads.
-        dropout: on the word vectors and on the pooled answers, in training.
+        dropout: on the word vectors and on the pooled filter outputs, in training.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class WordCNN(Victim):
     ) -> None:
         super().__init__()
         self.embedding = CategoryEmbedding(cardinalities, dim, positions="none")
-        # Kim's range: from the usual normal start, words that occur a few times would never find their place.
+        # Kim's range. From the usual normal initialisation, rare words would hardly be learned.
         nn.init.uniform_(self.embedding.table.weight, -0.25, 0.25)
         self.widths = tuple(widths)
         self.convolutions = nn.ModuleList(nn.Conv1d(dim, channels, width) for width in widths)
@@ -45,11 +45,11 @@ class WordCNN(Victim):
         return self.embedding(ids)
 
     def head(self, embedded: Embedded, ids: Ids) -> Logits:
-        """Filters over the text; windows that begin in the padding are left out."""
-        mask = written(ids)
+        """Filters over the text; windows that begin in the padding are masked."""
+        mask = is_text(ids)
         text = (self.dropout(embedded) * mask[:, :, None]).transpose(1, 2)  # (batch, dim, features)
-        answers = []
+        pooled = []
         for width, convolution in zip(self.widths, self.convolutions, strict=True):
-            answer = convolution(nn.functional.pad(text, (0, width - 1)))  # (batch, channels, features)
-            answers.append(answer.masked_fill(~mask[:, None], -torch.inf).amax(2).relu())
-        return self.output(self.dropout(torch.cat(answers, 1)))
+            filtered = convolution(nn.functional.pad(text, (0, width - 1)))  # (batch, channels, features)
+            pooled.append(filtered.masked_fill(~mask[:, None], -torch.inf).amax(2).relu())
+        return self.output(self.dropout(torch.cat(pooled, 1)))
