@@ -1,7 +1,7 @@
 """Eq. 1 of the paper as a value: victim, candidates, goal, budget, and a meter that counts every pass.
 
-An attack is an optimiser over slots. It asks a Problem for losses and gradients and cannot cheat on cost,
-validity or budget.
+An attack is an optimiser over slots. It gets losses and gradients from a Problem and cannot cheat on cost, validity or
+budget.
 """
 
 from collections.abc import Iterator
@@ -37,17 +37,17 @@ DEFAULT_MEMORY = 512 * 2**20
 """Bytes an attack may use for a micro-batch, see `Problem.memory`."""
 
 _LARGEST_MICRO_BATCH = 512
-"""Larger ones fall out of the caches: the Splice LSTM is 2.5 times slower at 4096 rows than at 512."""
+"""Larger ones exceed the CPU's caches: the Splice LSTM is 2.5 times slower at 4096 rows than at 512."""
 
 
 class Meter:
-    """Counts rows through the victim, forward and backward apart, for each row of a batch.
+    """Counts the forward and backward passes of each row of a batch.
 
     Attributes:
         forward: forward passes so far.
         backward: backward passes so far.
-        limit: forward passes a row may cost at most; None for no limit.
-        stage: which stage of an ensemble the row is in; 0 for an attack of one stage.
+        limit: the most forward passes per row; None for no limit.
+        stage: the stage of an ensemble that the row is in; 0 for a single attack.
     """
 
     def __init__(self, rows: int, device: torch.device, limit: int | None = None) -> None:
@@ -58,7 +58,7 @@ class Meter:
 
 
 class Scores(NamedTuple):
-    """What a discrete pass says of points: their loss, and whether they meet the goal."""
+    """The result of a discrete pass: the loss of each point, and whether it meets the goal."""
 
     loss: PointFloat
     fooled: Bool[Tensor, "points"]
@@ -75,11 +75,11 @@ class Problem:
         budget: epsilon, the largest number of changed features.
         objective: the loss to maximise; success is always judged by the margin.
         meter: shared by all parts of a batch.
-        rows: the meter's number of each row.
-        memory: bytes for a micro-batch. Sizes of activations are estimated from the embedding's: it bounds the
-            order of magnitude, it is not a promise to the byte.
-        clean_logits: the victim's answers to the clean rows where they are known already, so that no row is sent
-            through the victim twice; an attack that uses them pays for them all the same.
+        rows: the number of each row in the meter.
+        memory: bytes for a micro-batch. The size of activations is estimated from that of the embedding, so this bounds
+            the order of magnitude, not the exact number of bytes.
+        clean_logits: the victim's answers to the clean rows, if they are known, so that no row is sent through the
+            victim twice. An attack that uses them is charged for them anyway.
     """
 
     victim: Victim
@@ -105,7 +105,7 @@ class Problem:
         queries: int | None = None,
         clean_logits: Logits | None = None,
     ) -> "Problem":
-        """A problem with a fresh meter, which lets every row have at most `queries` forward passes."""
+        """A problem with a new meter that allows at most `queries` forward passes per row."""
         device, size = candidates.ids.device, len(candidates)
         rows, meter = torch.arange(size, device=device), Meter(size, device, queries)
         return cls(victim, candidates, goal, budget, objective, meter, rows, memory, clean_logits)
@@ -145,15 +145,15 @@ class Problem:
         """Logits of a ragged list of points, in micro-batches. Cost: one forward pass per point.
 
         Raises:
-            VictimError: the victim answers anything but finite logits.
-            AttackError: the attack asks beyond the query limit, see `may_ask`.
+            VictimError: the victim does not return finite logits.
+            AttackError: the attack exceeds the query limit, see `may_query`.
         """
         self._charge(self.rows[rows])
         with torch.no_grad():
             return torch.cat([self._forward(rows[part], slots[part]) for part in self.micro_batches(len(rows))])
 
     def answers_to_clean(self) -> Logits:
-        """Logits of the clean rows. Cost: one forward pass per row, also where the answers are known already."""
+        """Logits of the clean rows. Cost: one forward pass per row, even if the answers are known."""
         if self.clean_logits is None:
             return self.logits(torch.arange(len(self), device=self.rows.device), self.clean_slots)
         self._charge(self.rows)
@@ -164,7 +164,7 @@ class Problem:
         if bool((self.remaining < 0).any()):
             raise AttackError(
                 f"expected at most {self.meter.limit} queries per row, got more. "
-                "Ask only about points that `Problem.may_ask` allows."
+                "Query only the points that `Problem.may_query` allows."
             )
 
     def _forward(self, rows: PointRows, slots: PointSlots) -> Logits:
@@ -173,26 +173,26 @@ class Problem:
         return logits
 
     def score(self, rows: PointRows, slots: PointSlots) -> Scores:
-        """Loss and success of a ragged list of points. Cost: one forward pass a point.
+        """Loss and success of a ragged list of points. Cost: one forward pass per point.
 
-        A row at its query limit is not asked about again: its points beyond the limit, in the order of the list, have
-        loss minus infinity and are no success. So no attack can overdraw, whatever it asks.
+        A row that has reached its query limit is not queried again. Its points beyond the limit, in the order of the
+        list, have a loss of minus infinity and do not meet the goal. So no attack can exceed the limit by this method.
         """
         if self.meter.limit is None:
             return self.judge(rows, self.logits(rows, slots))
         loss = torch.full((len(rows),), -torch.inf, device=rows.device)
         fooled = torch.zeros(len(rows), dtype=torch.bool, device=rows.device)
-        paid = self.may_ask(rows)
+        paid = self.may_query(rows)
         if paid.any():
             loss[paid], fooled[paid] = self.judge(rows[paid], self.logits(rows[paid], slots[paid]))
         return Scores(loss, fooled)
 
-    def may_ask(self, rows: PointRows) -> Bool[Tensor, "points"]:
-        """Which points of a ragged list, in its order, their rows' query limit still pays for."""
+    def may_query(self, rows: PointRows) -> Bool[Tensor, "points"]:
+        """The points of a ragged list, in its order, that are within the query limit of their rows."""
         return place_in_row(rows) < self.remaining[rows]
 
     def judge(self, rows: PointRows, logits: Logits) -> Scores:
-        """What logits of points mean for their rows' goals, whether a victim or a model of it gave them. No cost."""
+        """Loss and success of points with these logits, which may come from the victim or a model of it. No cost."""
         goal = self.goal.take(rows)
         margin = goal.margin(logits)
         loss = margin if self.objective == "margin" else goal.cross_entropy(logits)
@@ -200,25 +200,27 @@ class Problem:
 
     @property
     def remaining(self) -> RowInt:
-        """Forward passes each row may still have; practically infinite without a limit."""
+        """Forward passes that each row has left; practically infinite without a limit."""
         limit = torch.iinfo(torch.int64).max if self.meter.limit is None else self.meter.limit
         return limit - self.meter.forward[self.rows]
 
     def loss(self, slots: Slots) -> RowFloat:
-        """Loss of one point a row. Cost: one forward pass a row."""
+        """Loss of one point per row. Cost: one forward pass per row."""
         return self.score(torch.arange(len(self), device=slots.device), slots).loss
 
     def micro_batches(self, points: int) -> Iterator[slice]:
-        """Slices of a list of points that discrete passes take at once."""
+        """Slices of a list of points that go through the victim at once."""
         size = max(1, min(_LARGEST_MICRO_BATCH, self.memory // self._bytes_per_forward))
         return (slice(start, start + size) for start in range(0, max(points, 1), size))
 
     # Soft passes -----------------------------------------------------------------------------------------------
 
     def soft_loss(self, weights: Weights) -> SampleFloat:
-        """Differentiable loss of soft rows. Cost: one forward pass a sample, one backward when gradients are taken.
+        """Differentiable loss of soft rows.
 
         The caller keeps batch x samples within `soft_rows_at_once`.
+
+        Cost: one forward pass per sample, and one backward pass if gradients are taken.
         """
         batch, samples, _ = weights.shape
         self.meter.forward.index_add_(0, self.rows, torch.full_like(self.rows, samples))
@@ -237,7 +239,7 @@ class Problem:
     def gradient(self, slots: Slots) -> tuple[RowFloat, OptionFloat]:
         """Loss at discrete points and its gradient in the weight of every option.
 
-        Cost: one forward and one backward pass a row.
+        Cost: one forward and one backward pass per row.
         """
         losses, gradients = [], []
         for rows in torch.arange(len(self), device=slots.device).split(self.soft_rows_at_once):
@@ -265,19 +267,19 @@ class Problem:
 
     @property
     def _bytes_per_forward(self) -> int:
-        # Activations of the victims measured (LSTM, CNN, transformer block): up to 16 times the embedded row.
+        # Measured for an LSTM, a CNN and a transformer block: activations take up to 16 times the embedded row.
         return 16 * self._embedded_bytes
 
     @property
     def soft_rows_at_once(self) -> int:
-        """How many soft rows (batch x samples) fit the memory setting, at least 1."""
-        # Weights, noise, their softmax and its gradient: a dozen tensors over the options; a graph keeps activations.
+        """How many soft rows (batch x samples) fit into `memory`, at least 1."""
+        # Weights, noise, their softmax and its gradient: a dozen tensors over the options. A graph keeps activations.
         per_row = 12 * 4 * self.candidates.layout.options + 32 * self._embedded_bytes
         return max(1, self.memory // per_row)
 
 
 def place_in_row(rows: PointRows) -> Int64[Tensor, "points"]:
-    """How many earlier points of a ragged list belong to the same row."""
+    """For each point of a ragged list, how many earlier points belong to the same row."""
     order = torch.argsort(rows, stable=True)
     place = torch.arange(len(rows), device=rows.device) - torch.searchsorted(rows[order], rows[order])
     return torch.empty_like(place).index_copy_(0, order, place)

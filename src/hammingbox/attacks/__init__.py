@@ -1,4 +1,4 @@
-"""The attacks, one file each, and the table that the command line, the tests and the docs read."""
+"""The attacks, one file each, and their table, which the command line and the tests read."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,8 +1,11 @@
-"""The worst case over attacks, free of parameters: cheapest stage first, each only on the rows still standing."""
+"""The worst case over attacks, without settings: cheapest stage first, each stage only on rows that are still open."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from hammingbox.attacks._search.incumbent import Incumbent, Search
+from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks._search.search import Search
+from hammingbox.attacks.cost import Passes
 from hammingbox.attacks.evolution import Evolution
 from hammingbox.attacks.exhaustive import Exhaustive
 from hammingbox.attacks.local import Local
@@ -13,44 +16,47 @@ from hammingbox.seeding import RowRandom
 
 _NO_LIMIT = 2**62
 _MANY_OPTIONS = 2_000
-"""Among more, a short walk finds most rows that fall long before the sweep comes to their change."""
+"""Above this number of options, a short swap search breaks most breakable rows before the enumeration would."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(Search):
-    """Runs attacks, the cheapest first, each on the rows still standing (as AutoAttack does, Croce and Hein 2020).
+    """Runs attacks in order of cost, each on the rows that are still open (as AutoAttack does, Croce and Hein 2020).
 
-    With gradients: at budget 1 all single changes in the order of their first-order gain, so that it is exact there
-    (after a short swap search, where there are thousands);
-    above, a short swap search, half of PCAA's sweep, whose averaged gradients see past a misleading one, a long swap
-    search, then evolution, which needs no gradient. For a black box: local search, then evolution, and at budget 1 all
-    single changes. Under a query limit: enumeration of the rows it suffices for, which are then decided; local search
-    with all queries for the others, as divided between two searches they break fewer rows.
+    - With gradients, at budget 1: all single changes in the order of their first-order gain, so the result is exact.
+      Where there are thousands, a short swap search comes first.
+    - With gradients, above budget 1: a short swap search, half of PCAA's sweep, whose averaged gradients are less
+      misleading than a single one, a long swap search, then evolution, which needs no gradient.
+    - For a black box: local search, then evolution, and at budget 1 all single changes.
+    - With a query limit: enumeration of the rows for which it suffices, which are then decided. The other rows get
+      local search with all queries; divided between two searches, the queries break fewer rows.
 
-    `AttackResult.stage` says which stage broke a row (numbered from 1, see `stages`), `forward` and `backward` at what
-    cost: a row that falls leaves at once.
+    `AttackResult.stage` says which stage broke a row (numbered from 1, see `stages`), `forward` and `backward` say at
+    what cost. A row leaves as soon as it is broken.
 
-    Cost: the sum of the stages a row goes through.
+    Cost: the sum of the stages that a row goes through.
 
     Attributes:
         minimum: look for the smallest budget that breaks each row: budget 1 is tried first, then 2, up to the threat's.
-            `AttackResult.distance` is then that budget for every row that fell, and one run gives the whole curve of
+            `AttackResult.distance` is then that budget for every broken row, and one run gives the whole curve of
             success against budget.
     """
+
+    randomised: ClassVar[bool] = True
 
     minimum: bool = False
 
     @property
     def uses_gradient(self) -> bool:
-        """Some of its stages do."""
-        return True
+        """It does, unless queries are limited."""
+        return self.queries is None
 
     def stages(self, problem: Problem, *, last: bool = True) -> tuple[Search, ...]:
         """The attacks in order, for this victim and budget.
 
         Args:
-            problem: says what is known of the victim, and the budget.
-            last: no larger budget follows, so all queries may go.
+            problem: gives the victim, the budget and the query limit.
+            last: no larger budget follows, so all queries may be spent.
         """
         if problem.victim.has_gradient and self.queries is None:
             if problem.budget == 1:
@@ -65,8 +71,9 @@ class Auto(Search):
             )
         limit = problem.meter.limit
         if limit is not None:
-            # Single changes tell nothing of each other; above budget 1 a few of them begin the model. A step asks at
-            # least once, or the space is used up: so many steps use all queries.
+            # Single changes say nothing about each other: at budget 1 there is nothing to learn. Above, a few of them
+            # seed the model. A step makes at least one query, or the row has no new point left, so `limit` steps spend
+            # all queries.
             sweep, steps = (limit, 0) if problem.budget == 1 else (Local.sweep, limit)
             return (
                 Exhaustive(objective=self.objective, verdict=True, max_passes=limit, skip=True),
@@ -80,14 +87,26 @@ class Auto(Search):
         return search
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
-        """All stages at the budget, or at every budget up to it."""
+        """Runs all stages, at the threat's budget or at every budget up to it."""
         stage = problem.meter.stage
-        for budget in range(1 if self.minimum else problem.budget, problem.budget + 1):
+        for budget in self._budgets(problem):
             part = problem.within(budget)
             best.settled.zero_()
             for number, attack in enumerate(self.stages(part, last=budget == problem.budget), 1):
-                rows = best.standing()
+                rows = best.open_rows()
                 if len(rows) == 0:
                     break
                 attack.search(part, random, best)
                 stage[problem.rows[rows]] = number
+
+    def search_passes(self, problem: Problem) -> Passes:
+        """The sum over all stages and budgets."""
+        total = Passes.of(problem, 0.0)
+        for budget in self._budgets(problem):
+            part = problem.within(budget)
+            for attack in self.stages(part, last=budget == problem.budget):
+                total += attack.search_passes(part)
+        return total
+
+    def _budgets(self, problem: Problem) -> range:
+        return range(1 if self.minimum else problem.budget, problem.budget + 1)

@@ -11,7 +11,7 @@ from torch import Tensor
 from hammingbox.attacks.cost import Passes
 from hammingbox.data.schema import Schema
 from hammingbox.errors import AttackError, InputError, VictimError
-from hammingbox.problem import DEFAULT_MEMORY, Objective, Problem
+from hammingbox.problem import DEFAULT_MEMORY, Meter, Objective, Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.settings import check_settings
 from hammingbox.threat.candidates import hamming
@@ -72,12 +72,12 @@ class Found(NamedTuple):
 class Attack(ABC):
     """A frozen bag of hyper-parameters; `repr` rebuilds it, names its tests and goes into the record.
 
-    An attack of your own implements `run` (and `passes`, if its cost is known) and sets the class attributes.
+    An attack of your own implements `run` (and `run_passes`, if its cost is known) and sets the class attributes.
 
     Attributes:
         objective: the loss to maximise. Cross entropy saturates in float32; the margin does not.
         queries: forward passes per row at most, kept exactly; only for attacks that need no gradient.
-        randomised: (class) its result depends on the seed.
+        randomised: (class) which rows it breaks depends on the seed, so a second seed is a second measurement.
         needs_gradient: (class) it cannot attack a black box.
         uses_gradient: (class) it takes gradients where the victim has them.
         exact: (class) its verdict is the truth: a row it does not break cannot be broken within the budget.
@@ -112,14 +112,27 @@ class Attack(ABC):
         slots = self.run(problem, random)
         return Found(slots, torch.zeros(len(problem), dtype=torch.bool, device=problem.rows.device))
 
+    @final
     def passes(self, problem: Problem) -> Passes:
-        """The most victim passes that each row may cost; infinite for an attack that does not say.
+        """The most victim passes that each row may cost. It does not touch the victim or the problem's meter.
+
+        Nothing is tried at budget 0, and no row has more forward passes than `queries`.
 
         Raises:
             TooExpensiveError: the attack would refuse to run.
         """
-        unknown = torch.full((len(problem),), torch.inf, device=problem.rows.device)
-        return Passes(unknown, unknown)
+        if problem.budget == 0:
+            return Passes.of(problem, 0.0, is_exact=True)
+        meter = Meter(len(problem.meter.forward), problem.rows.device, self.queries)
+        return self.run_passes(replace(problem, meter=meter)).within(self.queries)
+
+    def run_passes(self, problem: Problem) -> Passes:
+        """The most passes that `run` needs for each row. An attack that does not say may need any number.
+
+        Raises:
+            TooExpensiveError: the attack would refuse to run.
+        """
+        return Passes.unknown(problem)
 
     @final
     def __call__(

@@ -1,4 +1,4 @@
-"""One categorical distribution a feature: what PCAA optimises and draws from."""
+"""One categorical distribution per feature, which PCAA optimises and draws from."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,12 @@ from hammingbox.types import ManySlots, OptionFloat, RowFloat, SampleFloat, Slot
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """Algorithm 1's output: one categorical distribution a feature, unnormalised."""
+    """The output of Algorithm 1: one unnormalised categorical distribution per feature.
+
+    Attributes:
+        candidates: S(x) of the rows.
+        log_pi: log of the paper's pi, one number per option.
+    """
 
     candidates: Candidates
     log_pi: OptionFloat
@@ -36,10 +41,16 @@ class Distribution:
 
     @property
     def change_log_odds(self) -> Float[Tensor, "batch features"]:
-        """Log-odds of each feature changing; CE(x_i, pi_i) is their softplus."""
+        """Log-odds that each feature changes; CE(x_i, pi_i) is their softplus."""
         layout, log_p = self.candidates.layout, self.log_probabilities
         change = log_p.masked_fill(layout.slot_of == 0, -torch.inf)
         return layout.reduce(change, lambda rectangle: rectangle.logsumexp(-1)) - layout.first(log_p)
+
+    @property
+    def option_log_odds(self) -> OptionFloat:
+        """Log-odds of each change against its feature staying clean; minus infinity for an option that is no change."""
+        layout, log_p = self.candidates.layout, self.log_probabilities
+        return (log_p - layout.spread(layout.first(log_p))).masked_fill(~self.candidates.moves, -torch.inf)
 
     def soft_samples(
         self, noise: Float[Tensor, "batch samples options"], tau: float
@@ -55,24 +66,22 @@ class Distribution:
 
     def mode(self, budget: int) -> Slots:
         """The likeliest row with as many changes as the budget allows."""
-        layout = self.candidates.layout
-        odds = self.log_probabilities - layout.spread(layout.first(self.log_probabilities))
-        odds = odds.masked_fill(~self.candidates.moves, -torch.inf)
+        layout, odds = self.candidates.layout, self.option_log_odds
         best = layout.reduce(odds, lambda rectangle: rectangle.amax(-1)).topk(min(budget, layout.features))
         chosen = torch.zeros_like(self.candidates.clean)
-        # A feature that cannot change has slot 0 for its best.
+        # The best slot of a feature that cannot change is slot 0.
         return chosen.scatter(1, best.indices, layout.argmax(odds).gather(1, best.indices))
 
     def draw(self, random: RowRandom, samples: int, *, budget: int | None = None) -> ManySlots:
         """Discrete rows x' ~ pi.
 
-        Whether a feature changes, and to which slot, are drawn apart, so a draw needs two uniforms a feature however
-        many categories there are: a feature with P(change) = q changes when logit(q) + logistic noise > 0.
+        Whether a feature changes, and to which slot, are two separate draws. A feature needs two uniform numbers,
+        however many categories it has. A feature with P(change) = q changes when logit(q) + logistic noise > 0.
 
         Args:
-            random: one stream a row.
-            samples: draws a row.
-            budget: when given, a draw is projected to it: it keeps the changes with the largest noisy log-odds.
+            random: one stream per row.
+            samples: draws per row.
+            budget: if given, each draw is projected to it: the changes with the largest noisy log-odds are kept.
         """
         layout = self.candidates.layout
         change = self.log_probabilities.masked_fill(layout.slot_of == 0, -torch.inf)
@@ -97,3 +106,11 @@ class Distribution:
         options = layout.starts + drawn
         valid = self.candidates.valid[:, None].expand(-1, samples, -1).gather(2, options)
         return torch.where(changed & valid, drawn, 0)
+
+
+def initial_log_pi(candidates: Candidates, changes: float) -> OptionFloat:
+    """Log pi under which about this many changes are expected, however many options there are."""
+    clean = (candidates.layout.slot_of == 0).expand_as(candidates.ids)
+    # n (d - 1) exp(-log-odds) changes are expected, as long as that is well below n.
+    log_odds = (candidates.moves.sum(1, keepdim=True).clamp(min=1) / changes).log()
+    return torch.where(clean, 0.0, -log_odds)

@@ -1,20 +1,20 @@
-"""Enumeration of every row within the budget: the limit no attack can beat."""
+"""Enumeration of every row within the budget: the limit that no attack can beat."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from hammingbox.attacks._search.combinations import mixed_radix
+from hammingbox.attacks._search.combinations import mixed_radix, points_within
 from hammingbox.attacks._search.first_order import first_order_gain
-from hammingbox.attacks._search.incumbent import Incumbent, Search
+from hammingbox.attacks._search.incumbent import Incumbent
 from hammingbox.attacks._search.points import moved
-from hammingbox.attacks.cost import refuse_above
+from hammingbox.attacks._search.search import Search
+from hammingbox.attacks.cost import Passes, refuse_above
 from hammingbox.attacks.swap import Swap
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
@@ -25,56 +25,86 @@ from hammingbox.types import RowMask
 class Exhaustive(Search):
     """Tries every row of S(x) within the budget and keeps the one with the largest loss.
 
-    With `verdict` it only decides whether a row can be broken, which is cheaper: where the victim has a gradient, swap
-    search goes first (above budget 1) and single changes are tried in the order of their first-order gain; sets of
-    features are tried in the order of the sum of their best single losses; and a row leaves at its first success.
-    Which rows fall is the same; the loss of a row that fell is a lower bound. A row that stands is tried in full.
+    With `verdict` it only decides whether a row can be broken, which is cheaper. If the victim has a gradient, swap
+    search comes first (above budget 1) and single changes are tried in the order of their first-order gain. Sets of
+    features are tried in the order of the sum of their best single losses. A row leaves at its first success. The same
+    rows are broken, but the loss of a broken row is only a lower bound. A row that is not broken is tried in full.
 
-    Cost: sum over k <= epsilon of the k-th elementary symmetric polynomial of (d_i - 1) forward passes,
-    C(n, epsilon) (d - 1)^epsilon at its largest term; with `verdict` at most that, swap search's and one forward and
-    backward pass.
+    Which rows are broken does not depend on the seed, so it does not count as randomised. With `verdict`, the row that
+    is returned for a broken row, and its cost, may depend on the seed through swap search.
+
+    Cost: with e_k the k-th elementary symmetric polynomial of (d_i - 1), exactly sum_{k <= epsilon} e_k forward passes
+    per row; the largest term is C(n, epsilon) (d - 1)^epsilon. With `verdict`, at most this plus one forward and one
+    backward pass, plus swap search above budget 1; without a gradient or with a query limit, at most this.
 
     Attributes:
         verdict: stop at a row's first success.
         max_passes: refuses rows that would need more forward passes than this.
-        skip: leave such rows as they are instead of refusing, and all rows where there are more sets of features.
+        skip: leave such rows as they are instead of refusing; all rows if there are more sets of features than this.
     """
 
     verdict: bool = False
     max_passes: int = 20_000
     skip: bool = False
 
-    exact: ClassVar[bool] = True
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        """It is, unless rows may be skipped or run out of queries."""
+        return not self.skip and self.queries is None
 
     @property
     def uses_gradient(self) -> bool:
-        """A verdict orders its tries by gradients."""
-        return self.verdict
+        """Only to decide faster, and not if queries are limited."""
+        return self.verdict and self.queries is None
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Enumerates distance 1, then 2, up to the budget."""
-        passes = self.passes(problem)
-        small = passes <= self.max_passes
-        if not self.skip:
-            refuse_above(self.max_passes, int(passes.max()), "exhaustive search", "max_passes")
-        elif comb(problem.candidates.layout.features, problem.budget) > self.max_passes:
+        enumerated = self._enumerated(problem)
+        if not bool(enumerated.any()):
             return
-        best.settled |= ~small  # these have no part in what follows
-        gradient = self.verdict and problem.victim.has_gradient and problem.meter.limit is None
+        best.settled |= ~enumerated  # the others take no part in what follows
+        gradient = self._takes_gradient(problem)
         if gradient and problem.budget > 1:
             Swap(objective=self.objective).search(problem, random, best)
         impact = self._singles(problem, best, gradient=gradient)
         for distance in range(2, problem.budget + 1):
             self._subsets(problem, best, distance, impact)
-        # A row that ran out of queries on its way has not been tried in full.
-        best.settled = small & (problem.remaining > 0)
+        # A row that has run out of queries has not been tried in full.
+        best.settled = enumerated & (problem.remaining > 0)
+
+    def search_passes(self, problem: Problem) -> Passes:
+        """Exact without `verdict`: no row leaves early."""
+        enumerated = self._enumerated(problem)
+        points = points_within(problem.candidates.counts, problem.budget) - 1
+        passes = Passes.of(problem, torch.where(enumerated, points, 0.0), is_exact=not self.verdict)
+        if self._takes_gradient(problem):
+            passes += Passes.of(problem, 1.0, 1.0)
+            if problem.budget > 1:
+                passes += Swap(objective=self.objective).search_passes(problem)
+        return passes
+
+    def _takes_gradient(self, problem: Problem) -> bool:
+        return self.verdict and problem.victim.has_gradient and problem.meter.limit is None
+
+    def _enumerated(self, problem: Problem) -> RowMask:
+        """Rows that are within the limit.
+
+        Raises:
+            TooExpensiveError: a row is above the limit and may not be skipped.
+        """
+        points = points_within(problem.candidates.counts, problem.budget)
+        if not self.skip:
+            refuse_above(self.max_passes, points.max().item(), "exhaustive search", "max_passes")
+        elif comb(problem.candidates.layout.features, problem.budget) > self.max_passes:
+            return torch.zeros_like(points, dtype=torch.bool)
+        return points <= self.max_passes
 
     def _open(self, best: Incumbent) -> RowMask:
-        """Rows that enumeration goes on with."""
+        """Rows on which the enumeration continues."""
         return ~best.settled & ~best.fooled if self.verdict else ~best.settled
 
     def _singles(self, problem: Problem, best: Incumbent, *, gradient: bool) -> Float[Tensor, "batch features"]:
-        """Distance 1, by first-order gain where there is a gradient. Returns the best loss of each feature alone."""
+        """Distance 1, in the order of first-order gains if there is a gradient. Returns each feature's best loss."""
         moves, layout = problem.candidates.moves, problem.candidates.layout
         loss = torch.full(moves.shape, -torch.inf, device=moves.device)
         rows = self._open(best).nonzero()[:, 0]
@@ -100,7 +130,7 @@ class Exhaustive(Search):
         return layout.reduce(loss, lambda rectangle: rectangle.amax(-1))
 
     def _rounds(self, items: int) -> Iterator[tuple[int, int]]:
-        """Where each round begins and how many items of a row it takes; they double, so an early fall saves most."""
+        """The first item and the number of items of each round. Rounds double, so an early success saves most."""
         start, size = 0, 16 if self.verdict else items
         while start < items:
             yield start, size
@@ -119,7 +149,7 @@ class Exhaustive(Search):
             rows = self._open(best).nonzero()[:, 0]
             if len(rows) == 0:
                 break
-            # One item per (row, subset of features) whose features can all change.
+            # One item per row and set of features that can all change.
             ranked = order[rows, start : start + size]
             able = (choices[rows[:, None, None], subsets[ranked]] > 0).all(2)
             owner, chosen_set = rows[:, None].expand_as(ranked)[able], subsets[ranked[able]]
@@ -128,13 +158,3 @@ class Exhaustive(Search):
                 slot = problem.candidates.nth_valid(who[:, None].expand_as(chosen), chosen, digits + 1)
                 slots = torch.zeros(len(who), features, dtype=torch.int64, device=who.device).scatter_(1, chosen, slot)
                 best.offer(who, slots, *problem.score(who, slots))
-
-    @staticmethod
-    def passes(problem: Problem) -> Float[Tensor, "batch"]:
-        """Forward passes each row needs, by the elementary symmetric polynomials of its numbers of choices."""
-        choices = (problem.candidates.counts - 1).double()
-        by_distance = torch.zeros(len(choices), problem.budget + 1, dtype=torch.float64, device=choices.device)
-        by_distance[:, 0] = 1
-        for feature in choices.unbind(1):
-            by_distance[:, 1:] += by_distance[:, :-1] * feature[:, None]
-        return by_distance.sum(1)

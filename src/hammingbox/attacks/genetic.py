@@ -1,11 +1,13 @@
-"""Population search (Alzantot et al. 2018), on slots and under an L0 budget."""
+"""Population search (Alzantot et al. 2018) on slots, with an L0 budget."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 
-from hammingbox.attacks._search.incumbent import Incumbent, Search, best_points
+from hammingbox.attacks._search.incumbent import Incumbent, best_points
+from hammingbox.attacks._search.search import Search
+from hammingbox.attacks.cost import Passes
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.types import ManySlots, SampleFloat
@@ -13,20 +15,21 @@ from hammingbox.types import ManySlots, SampleFloat
 
 @dataclass(frozen=True, kw_only=True)
 class Genetic(Search):
-    """Breeds rows: parents by fitness, children by uniform crossover, each child mutated in one feature.
+    """Breeds rows: parents are chosen by fitness, children are made by uniform crossover and mutated in one feature.
 
-    A mutation tries a few slots of a random feature and keeps the best, as Alzantot et al. do with a word's
-    neighbours. A row with more than epsilon changes gives random ones back; at the full budget a mutation of an
-    unchanged feature takes the place of another change. The fittest member lives on. Rows that fall leave.
+    A mutation tries a few slots of a random feature and keeps the best, as Alzantot et al. do with the neighbours of a
+    word. A child with more than epsilon changes loses random ones. At the full budget, the mutation of an unchanged
+    feature replaces another change. The fittest member survives. A row leaves as soon as it is broken.
 
-    Cost: at most 1 + (1 + generations) population tries forward passes.
+    Cost: at most 1 + (1 + generations) population tries forward passes per row.
 
     Attributes:
-        population: members a row.
+        population: members per row.
         generations: rounds of breeding.
-        tries: slots a mutation tries, all of them where a feature has fewer.
+        tries: slots that a mutation tries; all of them where a feature has fewer.
     """
 
+    randomised: ClassVar[bool] = True
     may_be_zero: ClassVar[tuple[str, ...]] = ("generations",)
 
     population: int = 20
@@ -34,11 +37,11 @@ class Genetic(Search):
     tries: int = 4
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
-        """Breeds until a row falls or the generations are over."""
+        """Breeds until a row is broken, or its generations or queries are used up."""
         members = best.slots[:, None].repeat(1, self.population, 1)
         fitness = best.loss[:, None].repeat(1, self.population)
         for generation in range(1 + self.generations):
-            rows = best.standing()
+            rows = best.open_rows()
             if len(rows) == 0:
                 break
             part, noise = problem.take(rows), random.select(rows)
@@ -50,8 +53,13 @@ class Genetic(Search):
             children[:, 0], loss[:, 0] = best.slots[rows], best.loss[rows]  # the elite
             members[rows], fitness[rows] = children, loss
 
+    def search_passes(self, problem: Problem) -> Passes:
+        """Every mutation of every member, with as many tries as the feature with the most slots allows."""
+        tries = (problem.candidates.counts - 1).amax(1).clamp(max=self.tries)
+        return Passes.of(problem, (1 + self.generations) * self.population * tries)
+
     def _breed(self, members: ManySlots, fitness: SampleFloat, budget: int, random: RowRandom) -> ManySlots:
-        """Children of two parents each, chosen in proportion to the softmax of standardised fitness."""
+        """Children of two parents each, drawn with probabilities from the softmax of standardised fitness."""
         size, features = members.shape[1:]
         finite = fitness.nan_to_num(neginf=0.0)
         score = (fitness - finite.mean(1, keepdim=True)) / finite.std(1, keepdim=True).clamp(min=1e-6)
@@ -59,20 +67,20 @@ class Genetic(Search):
         index = parent[..., None].expand(-1, -1, -1, features)
         mother, father = members[:, None].expand(-1, size, -1, -1).gather(2, index).unbind(2)
         coin = random.uniform(size, features) < 0.5
-        return give_back(torch.where(coin, mother, father), budget, random)
+        return _drop_changes(torch.where(coin, mother, father), budget, random)
 
     def _mutate(
         self, problem: Problem, members: ManySlots, random: RowRandom
     ) -> tuple[ManySlots, SampleFloat, torch.Tensor]:
-        """Changes one feature of every member to the best of a few slots tried."""
+        """Changes one feature of every member to the best of a few slots."""
         batch, size, features = members.shape
         choices = (problem.candidates.counts - 1)[:, None].expand(-1, size, -1)
         able = choices > 0
         noise = random.uniform(size, features + 1)
         feature = noise[..., 1:].masked_fill(~able, -1.0).argmax(2)
-        # Room for the mutation: of the other features at most epsilon - 1 stay changed.
+        # Room for the mutation: at most epsilon - 1 of the other features stay changed.
         others = members.scatter(2, feature[..., None], 0)
-        members = give_back(others, problem.budget - 1, random)
+        members = _drop_changes(others, problem.budget - 1, random)
         count = choices.gather(2, feature[..., None])[..., 0]
         # Consecutive slots from a random start are distinct and random enough.
         start = (noise[..., 0] * count).long()
@@ -94,8 +102,8 @@ class Genetic(Search):
         return mutated.view_as(members), loss.view(batch, size), fooled.view(batch, size)
 
 
-def give_back(slots: ManySlots, budget: int, random: RowRandom) -> ManySlots:
-    """Returns random changes to the clean category until the budget holds."""
+def _drop_changes(slots: ManySlots, budget: int, random: RowRandom) -> ManySlots:
+    """Changes random features back to their clean category until each point is within the budget."""
     changed = slots != 0
     key = random.uniform(slots.shape[1], slots.shape[2]).masked_fill(~changed, -1.0)
     kept = torch.zeros_like(changed).scatter_(2, key.topk(budget, dim=2).indices, True)

@@ -4,10 +4,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
-from hammingbox.attacks._search.incumbent import Incumbent, Search
+from hammingbox.attacks._search.incumbent import Incumbent
 from hammingbox.attacks._search.mirror_ascent import mirror_ascent
-from hammingbox.attacks.distribution import Distribution
+from hammingbox.attacks._search.penalty_ascent import SMALLEST_PI, penalty_ascent
+from hammingbox.attacks._search.search import Search
+from hammingbox.attacks.cost import Passes
+from hammingbox.attacks.distribution import Distribution, initial_log_pi
 from hammingbox.problem import Problem, all_points
 from hammingbox.seeding import RowRandom
 from hammingbox.threat.candidates import Candidates
@@ -20,39 +25,39 @@ from hammingbox.victims.victim import Victim
 
 @dataclass(frozen=True, kw_only=True)
 class PCAA(Search):
-    """Optimises one categorical distribution a feature by Gumbel-softmax gradients, then draws rows from it.
+    """Optimises one categorical distribution per feature by Gumbel-softmax gradients, then draws rows from it.
 
     Maximises E_{x'~pi} L(f(x'), y) - penalty [sum_i CE(x_i, pi_i) - zeta]+ (Eq. 3) for each zeta of a sweep, makes
-    `draws` draws from the pi it ends with, and keeps the best row within the budget. Rows that fall leave before
+    `draws` draws from the resulting pi, and keeps the best row within the budget. A row that is broken leaves before
     the next zeta.
 
-    The defaults depart from the paper where measurement said so: the margin loss instead of a cross entropy that
-    saturates, a warm temperature, Adam on log pi, a start that grows with the number of categories, and draws
-    projected to the budget instead of thrown away. Every other zeta is served by mirror ascent (`mirror_ascent`), for
-    rows with thousands of options: there Adam's steps, of one size for all, lift too many at once. `PCAA.paper()` has
-    the paper's own form and numbers.
+    The defaults differ from the paper where measurements were in favour: the margin loss instead of a cross entropy
+    that saturates, a warm temperature, steepest ascent on log pi, a start that depends on the number of categories, and
+    draws projected to the budget instead of dropped. Every other zeta, beginning with the first, uses mirror ascent
+    (`mirror_ascent`), for rows with thousands of options. `PCAA.paper()` has the paper's form and numbers.
 
-    Cost: len(zetas) steps samples forward and backward passes, and 1 + len(zetas) draws forward passes:
+    Cost: at most len(zetas) steps samples forward and backward passes per row, and 1 + len(zetas) draws forward passes:
     constant in n, d and epsilon.
 
     Attributes:
         zetas: the sweep of the constraint's right-hand side, in units of `zeta_unit`.
         zeta_unit: "budget" multiplies zetas by epsilon, "feature" by n (the released code averages over features).
         steps: I, gradient steps for each zeta.
-        samples: n_g, Gumbel samples a step.
-        tau: softmax temperature, of mirror ascent half of it.
+        samples: n_g, Gumbel samples per step.
+        tau: softmax temperature; mirror ascent uses tau / 2.
         penalty: lambda.
-        learning_rate: gamma; in units of the start's log-odds, for the sign in units of pi.
-        ascent: mirror ascent and Adam on log pi in turns, one of them alone, steepest ascent on log pi (a row's largest
-            entry moves by the learning rate), or the sign of the gradient on pi itself.
-        start: changes expected under the first pi; log-odds follow from it and the number of options. None starts
+        learning_rate: gamma; in units of the initial log-odds, with "sign" in units of pi.
+        ascent: mirror ascent and steepest ascent on log pi in turns, one of them alone, Adam on log pi, or the sign of
+            the gradient on pi itself. In steepest ascent the largest entry of a row moves by the learning rate.
+        start: changes expected under the first pi; the log-odds follow from it and the number of options. None starts
             from the paper's one-hot rows clipped into [1e-3, C].
         ceiling: C, the largest pi.
         draws: rows drawn for each zeta.
         project: keep a draw's likeliest changes within the budget instead of dropping the draw.
-        leave: rows that fall leave before the next zeta; off only to measure cost.
+        leave: a row that is broken leaves before the next zeta; off only to measure cost.
     """
 
+    randomised: ClassVar[bool] = True
     needs_gradient: ClassVar[bool] = True
     may_be_zero: ClassVar[tuple[str, ...]] = ("penalty",)
 
@@ -72,7 +77,7 @@ class PCAA(Search):
 
     @classmethod
     def paper(cls, **changes: Any) -> "PCAA":
-        """The paper's form and the released numbers for Splice and IPS, with Algorithm 1's clip corrected to (0, C]."""
+        """The paper's form with the released numbers for Splice and IPS. Algorithm 1's clip is corrected to (0, C]."""
         settings: dict[str, Any] = {
             "objective": "cross_entropy",
             "zetas": (0.13, 0.2, 0.27, 0.34),
@@ -90,10 +95,10 @@ class PCAA(Search):
         return cls(**(settings | changes))
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
-        """Sweeps zeta; any verified success counts."""
+        """Runs Algorithm 1 for each zeta; any draw that meets the goal counts."""
         everyone = torch.arange(len(problem), device=best.slots.device)
         for turn, zeta in enumerate(self.zetas):
-            rows = best.standing() if self.leave else everyone
+            rows = best.open_rows() if self.leave else everyone
             if len(rows) == 0:
                 break
             part, noise = problem.take(rows), random.select(rows)
@@ -106,8 +111,14 @@ class PCAA(Search):
             if len(owner):
                 best.offer(rows[owner], slots, *part.score(owner, slots))
 
+    def search_passes(self, problem: Problem) -> Passes:
+        """Exact if no row leaves early and no draw is dropped."""
+        ascents = len(self.zetas) * self.steps * self.samples
+        draws = len(self.zetas) * self.draws
+        return Passes.of(problem, ascents + draws, ascents, is_exact=self.project and not self.leave)
+
     def mirrors(self, turn: int) -> bool:
-        """Whether this round of the sweep is mirror ascent's."""
+        """Whether this turn of the sweep uses mirror ascent."""
         return self.ascent == "mirror" or (self.ascent == "turns" and turn % 2 == 0)
 
     def distribution(
@@ -120,7 +131,7 @@ class PCAA(Search):
         zeta: float | None = None,
         seed: int = 0,
     ) -> Distribution:
-        """Algorithm 1's output for a batch of rows: pi after the last step.
+        """The output of Algorithm 1 for a batch of rows: pi after the last step.
 
         Args:
             victim: borrowed.
@@ -128,7 +139,7 @@ class PCAA(Search):
             y: true classes.
             threat: what the attacker may do.
             zeta: one value of the sweep, in units of `zeta_unit`; the first by default.
-            seed: with a row's content, decides that row's noise.
+            seed: decides the noise of a row, together with the row's content.
         """
         schema = threat.space.schema
         schema.check_labels(y, len(x))
@@ -140,7 +151,7 @@ class PCAA(Search):
             return self.algorithm_1(problem, noise, self.zetas[0] if zeta is None else zeta, mirror=self.mirrors(0))
 
     def limit(self, problem: Problem, zeta: float) -> float:
-        """The constraint's right-hand side: zeta in its unit."""
+        """The constraint's right-hand side: zeta times its unit."""
         return zeta * (problem.budget if self.zeta_unit == "budget" else problem.candidates.layout.features)
 
     def algorithm_1(
@@ -151,61 +162,41 @@ class PCAA(Search):
         *,
         mirror: bool = False,
         initial: OptionFloat | None = None,
+        penalty: float | Float[Tensor, ""] | None = None,
     ) -> Distribution:
-        """Algorithm 1 for one zeta, from a given log pi or its own. Cost: steps samples passes a row, both ways."""
-        candidates, layout = problem.candidates, problem.candidates.layout
-        limit = self.limit(problem, zeta)
-        if initial is None:
-            initial = self._initial(candidates)  # line 1
-        if mirror:
-            start = Distribution(candidates, initial)
-            return mirror_ascent(
-                problem, random, start, limit, self.steps, self.samples, self.tau / 2, self.learning_rate
-            )
-        # Adam's steps have one size for all; measured in the log-odds of the start, they cross it in as many steps
-        # whether a row has a hundred options or twenty thousand.
-        unit = 1.0 if self.ascent == "sign" else -initial.amin(1, keepdim=True).clamp(max=-1.0)
-        scaled = (initial / unit).requires_grad_()
-        optimiser = torch.optim.Adam([scaled], lr=self.learning_rate, maximize=True)
-        at_once = max(1, problem.soft_rows_at_once // len(problem))
-        for _ in range(self.steps):  # line 2
-            optimiser.zero_grad()
-            for done in range(0, self.samples, at_once):  # line 3: Eq. 5, in micro-batches of samples
-                noise = random.gumbel(min(at_once, self.samples - done), layout.options)
-                soft = Distribution(candidates, scaled * unit).soft_samples(noise, self.tau)
-                (problem.soft_loss(soft).sum() / self.samples).backward()
-            excess = (Distribution(candidates, scaled * unit).cross_entropy - limit).relu()
-            (-self.penalty * excess).sum().backward()
-            with torch.no_grad():
-                assert scaled.grad is not None
-                if self.ascent == "sign":
-                    # The paper's pi itself: d/dpi has the sign of d/dlog pi, the step is taken on pi.
-                    pi = scaled.exp() + self.learning_rate * scaled.grad.sign()
-                    scaled.copy_(pi.clamp(1e-3, self.ceiling).log())
-                    continue
-                if self.ascent == "adam":  # line 4
-                    optimiser.step()
-                else:
-                    largest = scaled.grad.abs().amax(1, keepdim=True).clamp_min(torch.finfo(scaled.dtype).tiny)
-                    scaled.add_(self.learning_rate * scaled.grad / largest)
-                scaled.copy_(torch.minimum(scaled, self._log_ceiling / torch.as_tensor(unit)))  # line 5, printed as max
-        return Distribution(candidates, scaled.detach() * unit)
+        """Algorithm 1 for one zeta.
 
-    @property
-    def _log_ceiling(self) -> float:
-        return torch.tensor(self.ceiling).log().item()
+        Args:
+            problem: of these rows.
+            random: one stream per row.
+            zeta: the constraint's right-hand side, in units of `zeta_unit`.
+            mirror: use mirror ascent.
+            initial: log pi to start from; by default that of the settings.
+            penalty: lambda in place of that of the settings. Mirror ascent has none.
+
+        Cost: steps samples forward and backward passes per row.
+        """
+        start = Distribution(problem.candidates, self._initial(problem.candidates) if initial is None else initial)
+        limit, steps, samples = self.limit(problem, zeta), self.steps, self.samples
+        if mirror:
+            return mirror_ascent(problem, random, start, limit, steps, samples, self.tau / 2, self.learning_rate)
+        return penalty_ascent(
+            problem,
+            random,
+            start,
+            limit,
+            steps,
+            samples,
+            self.tau,
+            self.learning_rate,
+            penalty=self.penalty if penalty is None else penalty,
+            ceiling=self.ceiling,
+            step=self.ascent if self.ascent in ("adam", "sign") else "steepest",
+        )
 
     def _initial(self, candidates: Candidates) -> OptionFloat:
-        """Pi of line 1: the clean categories, nearly certain."""
+        """Log pi of line 1: the clean categories, nearly certain."""
         if self.start is not None:
             return initial_log_pi(candidates, self.start)
         clean = (candidates.layout.slot_of == 0).expand_as(candidates.ids)
-        return torch.where(clean, self.ceiling, 1e-3).log()
-
-
-def initial_log_pi(candidates: Candidates, changes: float) -> OptionFloat:
-    """Log pi under which about so many changes are expected, however many options there are."""
-    clean = (candidates.layout.slot_of == 0).expand_as(candidates.ids)
-    # n (d - 1) exp(-log-odds) changes are expected, as long as that is well below n.
-    log_odds = (candidates.moves.sum(1, keepdim=True).clamp(min=1) / changes).log()
-    return torch.where(clean, 0.0, -log_odds)
+        return torch.where(clean, self.ceiling, SMALLEST_PI).log()

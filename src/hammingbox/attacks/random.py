@@ -1,52 +1,42 @@
-"""Random changes: the attack every other one must beat."""
+"""Random changes: the attack that every other one must beat."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-import torch
-
-from hammingbox.attacks._search.incumbent import Incumbent, Search
+from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks._search.random_points import random_points
+from hammingbox.attacks._search.search import Search
+from hammingbox.attacks.cost import Passes
 from hammingbox.problem import Problem, all_points
 from hammingbox.seeding import RowRandom
-from hammingbox.types import ManySlots
 
 
 @dataclass(frozen=True, kw_only=True)
 class Random(Search):
-    """Tries rows with epsilon random changes and keeps the best. Rows that fall leave.
+    """Tries rows with epsilon random changes and keeps the best. A row leaves as soon as it is broken.
 
-    Cost: 1 + draws forward passes.
+    Cost: at most 1 + draws forward passes per row.
 
     Attributes:
         draws: random rows tried.
         batch: how many are tried at once.
     """
 
+    randomised: ClassVar[bool] = True
+
     draws: int = 300
     batch: int = 50
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
-        """Draws, tries, keeps the best."""
+        """Draws until a row is broken, or its draws or queries are used up."""
         for start in range(0, self.draws, self.batch):
-            rows = best.standing()
+            rows = best.open_rows()
             if len(rows) == 0:
                 break
             part = problem.take(rows)
-            owner, slots = all_points(random_slots(part, random.select(rows), min(self.batch, self.draws - start)))
+            owner, slots = all_points(random_points(part, random.select(rows), min(self.batch, self.draws - start)))
             best.offer(rows[owner], slots, *part.score(owner, slots))
 
-
-def random_slots(problem: Problem, random: RowRandom, samples: int) -> ManySlots:
-    """Points with epsilon changes of random features to random valid slots (fewer where fewer features can change)."""
-    candidates = problem.candidates
-    batch, features = candidates.clean.shape
-    choices = (candidates.counts - 1)[:, None].expand(batch, samples, features)
-    noise = random.uniform(samples, 2, features)
-    key = noise[:, :, 0].masked_fill(choices == 0, -1.0)
-    chosen = key.topk(problem.budget, dim=2).indices
-    able = choices.gather(2, chosen) > 0
-    count = choices.gather(2, chosen)
-    digit = (noise[:, :, 1].gather(2, chosen) * count).long().minimum((count - 1).clamp(min=0)) + 1
-    rows = torch.arange(batch, device=chosen.device)[:, None, None].expand_as(chosen)
-    digit = torch.where(able, digit, 0)
-    slot = candidates.nth_valid(rows.flatten(1), chosen.flatten(1), digit.flatten(1)).view_as(chosen)
-    return torch.zeros(batch, samples, features, dtype=torch.int64, device=chosen.device).scatter_(2, chosen, slot)
+    def search_passes(self, problem: Problem) -> Passes:
+        """One pass per draw."""
+        return Passes.of(problem, self.draws)

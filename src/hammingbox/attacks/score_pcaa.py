@@ -1,14 +1,15 @@
-"""PCAA for black boxes: the same distribution and objective, its gradient estimated from losses alone."""
+"""PCAA for black boxes: the same distribution and objective, with a gradient estimated from losses."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 
-from hammingbox.attacks._search.incumbent import Incumbent, Search
+from hammingbox.attacks._search.incumbent import Incumbent
 from hammingbox.attacks._search.points import try_points
-from hammingbox.attacks.distribution import Distribution
-from hammingbox.attacks.pcaa import initial_log_pi
+from hammingbox.attacks._search.search import Search
+from hammingbox.attacks.cost import Passes
+from hammingbox.attacks.distribution import Distribution, initial_log_pi
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.types import SampleFloat
@@ -18,21 +19,22 @@ from hammingbox.types import SampleFloat
 class ScorePCAA(Search):
     """Maximises Eq. 3 with the score-function gradient (Williams 1992) and a leave-one-out baseline (Kool et al. 2019).
 
-    The gradient of E L(f(x'), y) is the mean over draws of (L - mean L of the other draws) grad log pi(x'). Each
-    step's draws, projected to the budget, are rows the attack has tried, and the best one counts. Losses are divided
-    by their spread in the step, so that the step size suits every victim. Rows that fall leave.
+    The gradient of E L(f(x'), y) is the mean over draws of (L - mean L of the other draws) grad log pi(x'). The draws
+    of each step are projected to the budget, so each of them is a row that may break the victim. Losses are divided by
+    their spread in the step, so that one step size suits every victim. A row leaves as soon as it is broken.
 
-    Cost: at most 1 + steps samples forward passes.
+    Cost: at most 1 + steps samples forward passes per row.
 
     Attributes:
         steps: I, gradient steps.
-        samples: n_g, draws a step.
+        samples: n_g, draws per step.
         learning_rate: gamma, of Adam on log pi.
         start: changes expected under the first pi, in units of epsilon.
         zeta: right-hand side of the constraint, in units of epsilon.
         penalty: lambda.
     """
 
+    randomised: ClassVar[bool] = True
     may_be_zero: ClassVar[tuple[str, ...]] = ("penalty",)
 
     steps: int = 50
@@ -43,11 +45,11 @@ class ScorePCAA(Search):
     penalty: float = 0.1
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
-        """Ascends until a row falls, or its steps or queries are over."""
+        """Ascends until a row is broken, or its steps or queries are used up."""
         log_pi = initial_log_pi(problem.candidates, self.start * problem.budget).requires_grad_()
         optimiser = torch.optim.Adam([log_pi], lr=self.learning_rate, maximize=True)
         for _ in range(self.steps):
-            rows = best.standing()
+            rows = best.open_rows()
             if len(rows) == 0:
                 break
             part = problem.take(rows)
@@ -57,14 +59,18 @@ class ScorePCAA(Search):
                 loss = try_points(part, best, rows, points, torch.ones_like(points[..., 0], dtype=torch.bool))
                 chance = distribution.log_chance(points)
                 excess = (distribution.cross_entropy - self.zeta * problem.budget).relu()
-                objective = (advantage(loss) * chance).mean(1) - self.penalty * excess
+                objective = (_advantage(loss) * chance).mean(1) - self.penalty * excess
                 optimiser.zero_grad()
                 objective.sum().backward()
             optimiser.step()
 
+    def search_passes(self, problem: Problem) -> Passes:
+        """One pass per draw."""
+        return Passes.of(problem, self.steps * self.samples)
 
-def advantage(loss: SampleFloat) -> SampleFloat:
-    """Each loss minus the mean of the others, in units of their spread; 0 for draws that were not paid for."""
+
+def _advantage(loss: SampleFloat) -> SampleFloat:
+    """Each loss minus the mean of the others, in units of their spread; 0 for draws beyond the query limit."""
     paid = loss > -torch.inf
     count = paid.sum(1, keepdim=True).clamp(min=2)
     known = torch.where(paid, loss, 0.0)

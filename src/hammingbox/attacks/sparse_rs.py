@@ -1,13 +1,15 @@
-"""Sparse random search (Croce et al. 2022), on slots, for black boxes."""
+"""Sparse random search (Croce et al. 2022) on slots, for black boxes."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 
-from hammingbox.attacks._search.incumbent import Incumbent, Search
+from hammingbox.attacks._search.incumbent import Incumbent
 from hammingbox.attacks._search.points import try_points
-from hammingbox.attacks.random import random_slots
+from hammingbox.attacks._search.random_points import random_points
+from hammingbox.attacks._search.search import Search
+from hammingbox.attacks.cost import Passes
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.types import RowInt, Slots
@@ -15,53 +17,58 @@ from hammingbox.types import RowInt, Slots
 
 @dataclass(frozen=True, kw_only=True)
 class SparseRS(Search):
-    """Keeps epsilon changes; each step exchanges a share of them for random ones and stays where that is not worse.
+    """Holds epsilon changes. Each step exchanges some of them for random ones and keeps the result if it is not worse.
 
-    The share of changes exchanged falls on the schedule of Croce et al.'s L0 attack, whose steps are scaled to
-    `steps`; at least one change is exchanged. Rows that fall leave.
+    The share of changes exchanged decreases on the schedule of Croce et al.'s L0 attack, scaled to `steps` steps. At
+    least one change is exchanged. A row leaves as soon as it is broken.
 
-    Cost: at most 2 + steps forward passes.
+    Cost: at most 2 + steps forward passes per row.
 
     Attributes:
         steps: exchanges tried.
         share: alpha_init, the share of the changes exchanged at first.
     """
 
+    randomised: ClassVar[bool] = True
     may_be_zero: ClassVar[tuple[str, ...]] = ("share",)
 
     steps: int = 998
     share: float = 0.8
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
-        """Exchanges until a row falls, or its steps or queries are over."""
-        here = random_slots(problem, random, 1)
+        """Exchanges until a row is broken, or its steps or queries are used up."""
+        here = random_points(problem, random, 1)
         everyone = torch.arange(len(problem), device=here.device)
         loss = try_points(problem, best, everyone, here, torch.ones_like(here[..., 0], dtype=torch.bool))
         here, loss = here[:, 0], loss[:, 0]
         for step in range(self.steps):
-            rows = best.standing()
+            rows = best.open_rows()
             if len(rows) == 0:
                 break
             part = problem.take(rows)
             count = max(1, round(self._share_at(step) * problem.budget))
-            child = exchanged(part, here[rows], count, random.select(rows))
+            child = _exchanged(part, here[rows], count, random.select(rows))
             answer = try_points(part, best, rows, child[:, None], torch.ones_like(child[:, :1], dtype=torch.bool))[:, 0]
             better = answer >= loss[rows]
             here[rows] = torch.where(better[:, None], child, here[rows])
             loss[rows] = torch.where(better, answer, loss[rows])
 
+    def search_passes(self, problem: Problem) -> Passes:
+        """The first set of changes, then one per step."""
+        return Passes.of(problem, 1 + self.steps)
+
     def _share_at(self, step: int) -> float:
-        """The share at first, divided by more and more as the bounds, given for 10,000 steps, are passed."""
+        """The initial share over a divisor that grows at each bound. The bounds are for 10,000 steps."""
         bounds = (50, 200, 500, 1000, 2000, 4000, 6000, 8000)
         divisors = (2, 4, 5, 6, 8, 10, 12, 15, 20)
         return self.share / divisors[sum(step * 10_000 / self.steps > bound for bound in bounds)]
 
 
-def exchanged(problem: Problem, here: Slots, count: int, random: RowRandom) -> Slots:
-    """Gives `count` random changes back and fills the room with random ones, of the same features too."""
+def _exchanged(problem: Problem, here: Slots, count: int, random: RowRandom) -> Slots:
+    """Drops `count` random changes and adds random ones up to the budget, also of the same features."""
     batch, features = here.shape
     drop, take = random.uniform(2, features).unbind(1)
-    fresh = random_slots(problem.within(features), random, 1)[:, 0]  # a random valid change of every feature
+    fresh = random_points(problem.within(features), random, 1)[:, 0]  # a random valid change of every feature
     changed = here != 0
     dropped = torch.zeros_like(changed).scatter_(1, drop.masked_fill(~changed, -1.0).topk(count, dim=1).indices, True)
     kept = changed & ~dropped

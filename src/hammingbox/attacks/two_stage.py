@@ -12,24 +12,24 @@ from hammingbox.attacks._search.first_order import first_order_gain
 from hammingbox.attacks._search.incumbent import Incumbent, best_points
 from hammingbox.attacks._search.points import try_moves
 from hammingbox.attacks.base import Attack
-from hammingbox.attacks.cost import refuse_above
+from hammingbox.attacks.cost import Passes, refuse_above
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
-from hammingbox.types import Slots
+from hammingbox.types import RowFloat, Slots
 
 
 @dataclass(frozen=True, kw_only=True)
 class TwoStage(Attack):
-    """The four search attacks the paper compares with: two ways to rank features, two ways to search them.
+    """The four search attacks that the paper compares with: two ways to rank features, two ways to search them.
 
-    Stage 1 gives every feature an impact score, the best gain over its categories, and chooses the epsilon
-    highest. `guide="loss"` tries each change for real; `guide="gradient"` takes the first-order gain
+    Stage 1 gives every feature an impact score, the best gain over its categories, and chooses the epsilon features
+    with the highest scores. `guide="loss"` evaluates each change; `guide="gradient"` uses the first-order gain
     g_ij - g_i,clean from one backward pass. (The paper says "the gradient of each feature"; the first-order gain
     over *valid* changes is what that gradient estimates.) Stage 2 tries all combinations of categories of the chosen
-    features (`search="brute"`), or fixes them one feature after the other, the most influential first
+    features (`search="brute"`), or fixes one feature after the other, the one with the highest score first
     (`search="greedy"`).
 
-    Forward passes, with d_i the valid categories of feature i, j ranging over the chosen features:
+    Forward passes per row, with d_i the valid categories of feature i, and j over the chosen features:
 
     ====  ===========================  ==============  =====================
     SA    1 + sum (d_i - 1)            + prod d_j      paper: nd + d^eps
@@ -41,7 +41,7 @@ class TwoStage(Attack):
     Attributes:
         guide: how features are ranked.
         search: how the categories of the chosen features are searched.
-        max_passes: refuses a brute search that needs more forward passes a row than this.
+        max_passes: refuses a brute search that needs more forward passes per row than this in stage 2.
     """
 
     guide: Literal["loss", "gradient"]
@@ -50,7 +50,7 @@ class TwoStage(Attack):
 
     @property
     def needs_gradient(self) -> bool:  # type: ignore[override]
-        """Only the gradient guide does."""
+        """True for the gradient guide."""
         return self.guide == "gradient"
 
     def run(self, problem: Problem, random: RowRandom) -> Slots:  # noqa: ARG002
@@ -63,12 +63,36 @@ class TwoStage(Attack):
             self._greedy(problem, best, chosen)
         return best.slots
 
+    def run_passes(self, problem: Problem) -> Passes:
+        """Exact if the cost does not depend on which features are chosen, as with equal numbers of categories."""
+        counts, most = problem.candidates.counts, self._dearest_search(problem)
+        # Stage 1 chooses features that cannot change only where there are not enough others.
+        last = torch.iinfo(counts.dtype).max
+        cheapest = counts.masked_fill(counts == 1, last).topk(problem.budget, dim=1, largest=False).values
+        least = self._search_passes(cheapest.masked_fill(cheapest == last, 1))
+        loss = self.guide == "loss"
+        stage_one = 1 + problem.candidates.moves.sum(1) if loss else 2
+        return Passes.of(problem, stage_one + most, 0 if loss else 1, is_exact=bool((most == least).all()))
+
+    def _dearest_search(self, problem: Problem) -> RowFloat:
+        """Passes of stage 2 for the dearest choice of features.
+
+        Raises:
+            TooExpensiveError: a brute search of them is above the limit.
+        """
+        passes = self._search_passes(problem.candidates.counts.topk(problem.budget, dim=1).values)
+        if self.search == "brute":
+            refuse_above(self.max_passes, passes.max().item(), "the search of all combinations", "max_passes")
+        return passes
+
+    def _search_passes(self, counts: Int64[Tensor, "batch budget"]) -> RowFloat:
+        """Passes of stage 2 for chosen features with these numbers of categories."""
+        return counts.double().prod(1) if self.search == "brute" else (counts - 1).double().sum(1)
+
     def _stage_one(self, problem: Problem, best: Incumbent) -> Int64[Tensor, "batch budget"]:
-        """The epsilon features of the highest impact, highest first."""
+        """The epsilon features with the highest impact, highest first."""
         candidates, layout = problem.candidates, problem.candidates.layout
-        if self.search == "brute":  # refuse before the first stage is paid for: the dearest choice of features
-            dearest = candidates.counts.topk(problem.budget, dim=1).values.double().prod(1).max()
-            refuse_above(self.max_passes, int(dearest), "the search of all combinations", "max_passes")
+        self._dearest_search(problem)  # refuses before stage 1 has cost anything
         if self.guide == "loss":
             gain, _ = try_moves(problem, best.slots, candidates.moves)
         else:
@@ -100,6 +124,6 @@ class TwoStage(Attack):
             points, who = best_points(rows, loss[rows, options], len(problem))
             taken = options[points]
             slots = current[who].scatter(1, feature[who, None], layout.slot_of[taken][:, None])
-            # A feature keeps its clean category where every change of it lowers the loss.
+            # A feature keeps its clean category if every change of it lowers the loss.
             best.offer(who, slots, loss[who, taken], fooled[who, taken])
             current = best.slots.clone()

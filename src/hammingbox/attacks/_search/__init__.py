@@ -1,1 +1,1 @@
-"""What several attacks share: the best point so far, moves, walks and surrogate models."""
+"""Shared parts of the attacks: the best points so far, moves, beams, tabu search, surrogate models and ascents."""

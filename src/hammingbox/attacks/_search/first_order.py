@@ -1,4 +1,4 @@
-"""What one gradient promises for every single change."""
+"""The first-order gain of every single change, from one gradient."""
 
 from torch import Tensor
 
@@ -7,9 +7,9 @@ from hammingbox.types import OptionFloat, Slots
 
 
 def first_order_gain(problem: Problem, slots: Slots) -> tuple[Tensor, OptionFloat]:
-    """Loss at discrete points, and the gain the gradient promises for changing each feature to each of its slots.
+    """Loss at discrete points, and the first-order gain of changing each feature to each of its slots.
 
-    Cost: one forward and one backward pass a row.
+    Cost: one forward and one backward pass per row.
     """
     layout = problem.candidates.layout
     loss, gradient = problem.gradient(slots)

@@ -1,4 +1,4 @@
-"""Mirror ascent on PCAA's distribution: for rows with thousands of options."""
+"""Algorithm 1 by mirror ascent: multiplicative steps on pi, an exact constraint. For rows with thousands of options."""
 
 import torch
 from torch import Tensor
@@ -10,7 +10,7 @@ from hammingbox.seeding import RowRandom
 from hammingbox.types import OptionFloat, RowFloat
 
 _MEMORY = 0.5
-"""Share of the gains of earlier steps in the average a step follows."""
+"""Weight of earlier steps in the running mean of gains that a step follows."""
 
 _HALVINGS = 25
 
@@ -25,24 +25,24 @@ def mirror_ascent(
     tau: float,
     rate: float,
 ) -> Distribution:
-    """Algorithm 1 with multiplicative steps on pi and an exact constraint.
+    """Maximises the expected loss under sum_i CE(x_i, pi_i) <= zeta.
 
     The log-odds of every option move by its first-order gain, averaged over soft samples of Eq. 4, in units of the
-    row's largest gain: unlike in Adam's steps the best of thousands of options stand out from the many that would gain
-    a little. Where sum_i CE(x_i, pi_i) exceeds the limit, all log-odds fall by the same amount until it does not,
-    which is the projection of Kullback and Leibler's divergence; there is no penalty to choose.
+    row's largest gain. Adam's steps have about the same size for all options; here the best of thousands of options
+    stand out from the many with a small gain. Where the sum exceeds the limit, all log-odds are lowered by the same
+    amount until it does not. This is the projection in Kullback-Leibler divergence, and there is no penalty to choose.
 
     Args:
         problem: of these rows.
-        random: one stream a row.
+        random: one stream per row.
         start: pi of line 1.
         limit: zeta.
-        steps: I.
-        samples: n_g, Gumbel samples a step.
+        steps: I, the number of steps.
+        samples: n_g, Gumbel samples per step.
         tau: softmax temperature.
-        rate: size of the largest move, in units of the start's log-odds.
+        rate: size of the largest move, in units of the log-odds of `start`.
 
-    Cost: steps samples forward and backward passes a row.
+    Cost: steps samples forward and backward passes per row.
     """
     candidates, layout, log_pi = problem.candidates, problem.candidates.layout, start.log_pi
     moves = candidates.moves
@@ -60,7 +60,7 @@ def mirror_ascent(
 
 
 def _gradient(problem: Problem, random: RowRandom, pi: Distribution, samples: int, tau: float) -> OptionFloat:
-    """The loss's gradient in the weight of every option, averaged over soft samples, in micro-batches of samples."""
+    """The gradient of the loss in the weight of every option, averaged over soft samples, in micro-batches."""
     total: Tensor = torch.zeros_like(pi.log_pi)
     at_once = max(1, problem.soft_rows_at_once // len(problem))
     for done in range(0, samples, at_once):
@@ -73,7 +73,7 @@ def _gradient(problem: Problem, random: RowRandom, pi: Distribution, samples: in
 
 
 def _excess_log_odds(pi: Distribution, limit: float) -> RowFloat:
-    """By how much all log-odds of a row must fall so that its cross entropy is at most the limit; by bisection."""
+    """How far all log-odds of a row must be lowered so that its cross entropy is at most the limit, by bisection."""
     odds = pi.change_log_odds
     low = torch.zeros_like(odds[:, 0])
     high = functional.softplus(odds).sum(1).gt(limit) * (odds.amax(1).clamp(min=0) + 40.0)

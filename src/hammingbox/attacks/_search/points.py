@@ -1,4 +1,4 @@
-"""Trying points for real: single changes, and lists of points per row."""
+"""Evaluating points on the victim: single changes, and lists of points per row."""
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -16,12 +16,12 @@ def try_moves(problem: Problem, slots: Slots, moves: Bool[Tensor, "batch options
         loss: (batch, options), minus infinity where no change was tried.
         fooled: (batch, options).
 
-    Cost: one forward pass a change tried.
+    Cost: one forward pass per change tried.
     """
     loss = torch.full(moves.shape, -torch.inf, device=slots.device)
     fooled = torch.zeros_like(moves)
     where = moves.nonzero()
-    for part in problem.micro_batches(len(where)):  # the changed rows of all moves at once need not fit the memory
+    for part in problem.micro_batches(len(where)):  # the changed rows of all moves together may not fit into memory
         rows, options = where[part].unbind(1)
         if len(rows):
             scores = problem.score(rows, moved(problem, slots[rows], options))
@@ -36,35 +36,35 @@ def try_points(
     points: Int64[Tensor, "some points features"],
     wanted: Bool[Tensor, "some points"],
 ) -> Float[Tensor, "some points"]:
-    """Losses of the wanted points, see :func:`ask_points`."""
-    return ask_points(problem, best, rows, points, wanted)[0]
+    """Losses of the wanted points, see :func:`query_points`."""
+    return query_points(problem, best, rows, points, wanted)[0]
 
 
-def ask_points(
+def query_points(
     problem: Problem,
     best: Incumbent,
     rows: Int64[Tensor, "some"],
     points: Int64[Tensor, "some points features"],
     wanted: Bool[Tensor, "some points"],
 ) -> tuple[Float[Tensor, "some points"], Float[Tensor, "some points classes"]]:
-    """Tries the wanted points of some rows, as far as their queries go, and offers them.
+    """Evaluates the wanted points of some rows, as many as their query limit allows, and offers them to `best`.
 
     Args:
-        problem: of these rows alone.
+        problem: of these rows only.
         best: the incumbent of the whole batch.
         rows: numbers of these rows in the batch.
-        points: the same number of points a row.
-        wanted: which of them to try.
+        points: the same number of points for each row.
+        wanted: which of them to evaluate.
 
     Returns:
-        Their losses, minus infinity where a point was not tried, and the victim's logits, there not a number.
+        Losses and logits. A point that was not evaluated has a loss of minus infinity and logits of NaN.
 
-    Cost: one forward pass a wanted point.
+    Cost: one forward pass per wanted point.
     """
     loss = torch.full(wanted.shape, -torch.inf, device=points.device)
     logits = torch.full((*wanted.shape, best.clean_logits.shape[1]), torch.nan, device=points.device)
     owner, place = wanted.nonzero().unbind(1)
-    paid = problem.may_ask(owner)
+    paid = problem.may_query(owner)
     owner, place = owner[paid], place[paid]
     if len(owner):
         slots = points[owner, place]
@@ -76,6 +76,6 @@ def ask_points(
 
 
 def moved(problem: Problem, slots: PointSlots, options: Int64[Tensor, "points"]) -> PointSlots:
-    """Points with one option taken each."""
+    """Points after taking one option each."""
     layout = problem.candidates.layout
     return slots.scatter(1, layout.feature_of[options][:, None], layout.slot_of[options][:, None])

@@ -1,39 +1,41 @@
-"""An additive model of the victim, learned from its answers: what guides a search that has no gradient."""
+"""An additive model of the victim, learned from its answers, that guides a search without a gradient."""
 
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
+from hammingbox.attacks._search.changes import Changes, read_changes, write_changes
+from hammingbox.attacks._search.guide import Answers, Gains, Guide
 from hammingbox.attacks._search.incumbent import Incumbent
-from hammingbox.attacks._search.tabu_search import Answers, Gains, Guide
 from hammingbox.attacks._search.visited import Visited, first_in_row
-from hammingbox.attacks.evolution import read, write
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
-from hammingbox.types import ManySlots, Slots
+from hammingbox.types import ManySlots, RowInt, Slots
 
 _POOL = 256
+"""Random points among which the model chooses those to restart from."""
+
 _NOISE = 1e-4
+"""Size of the random values that unknown options start with, to break ties randomly, not by index."""
 
 
-class Additive(Guide):
-    """Logits that add up over options: the clean row's + the sum of the worth of a row's changes.
+class AdditiveSurrogate(Guide):
+    """Models the logits as a sum: those of the clean row plus one term (`worth`) for each change.
 
-    Logits and not the loss: the loss follows the class that is nearest now, so a change towards any other class cannot
-    be seen in it, however much it would give together with a second one.
+    It models logits, not the loss. The loss depends on the currently nearest class, so it does not show a change
+    towards another class, however much that change would add together with a second one.
 
-    Every answer corrects the model: what it missed is shared among the changes of the row asked about (a step of
-    Kaczmarz' method). A row with one change therefore teaches that option's worth exactly.
+    Every answer corrects the model: the error is shared equally among the changes of the queried row (a step of
+    Kaczmarz' method). A row with a single change therefore sets the worth of that option exactly.
     """
 
     def __init__(self, problem: Problem, best: Incumbent, visited: Visited, random: RowRandom) -> None:
         self.layout = problem.candidates.layout
         self.best, self.visited = best, visited
         self.clean = best.clean_logits.float()
-        # A little noise: options nothing is known of are tried in random order, not in that of their numbers.
         noise = random.uniform(self.layout.options, self.clean.shape[1])
         self.worth = (_NOISE * noise).masked_fill_((self.layout.slot_of == 0)[:, None], 0.0)
-        self.turn = torch.zeros_like(problem.rows)
+        self.restarts = torch.zeros_like(problem.rows)
 
     def gain(self, problem: Problem, rows: Int64[Tensor, "batch"], here: Slots) -> Gains:  # noqa: ARG002
         """What taking each option adds to each logit."""
@@ -41,14 +43,14 @@ class Additive(Guide):
         present = worth.gather(1, (self.layout.starts + here)[..., None].expand(-1, -1, worth.shape[2]))
         return worth - present.index_select(1, self.layout.feature_of)
 
-    def promise(
+    def value(
         self,
         problem: Problem,
         rows: Int64[Tensor, "batch"],
         here: Slots,
         gain: Float[Tensor, "batch *moves parts"],
     ) -> Float[Tensor, "batch *moves"]:
-        """The loss that the model expects after moves of such gains."""
+        """The loss that the model predicts after moves with these gains."""
         known = self._logits(rows, (self.layout.starts + here)[:, None])[:, 0]  # (batch, classes)
         logits = gain + known.view(len(rows), *(1,) * (gain.dim() - 2), -1)
         moves = logits[0, ..., 0].numel()
@@ -58,45 +60,62 @@ class Additive(Guide):
     def _logits(
         self, rows: Int64[Tensor, "batch"], options: Int64[Tensor, "batch sets some"]
     ) -> Float[Tensor, "batch sets classes"]:
-        """What the model expects of sets of options."""
+        """The logits that the model predicts for sets of options."""
         return self.clean[rows][:, None] + self.worth[rows[:, None, None], options].sum(2)
 
-    def starts(
+    def new_starts(
         self, problem: Problem, rows: Int64[Tensor, "batch"], random: RowRandom, count: int
     ) -> tuple[ManySlots, Bool[Tensor, "batch count"]]:
-        """The most promising of many random points, without those that were tried before.
+        """The best of many random points by the model's prediction, without those tried before.
 
-        Every other time they keep epsilon - 1, epsilon - 2, ... random ones of the best row's changes and fill the
-        budget. The other times half the budget is spent on random changes: room to add more leads out of plateaus,
-        which trees have.
+        Restarts alternate. Every other one keeps some of the best row's changes and fills up the budget. The others
+        spend half the budget on random changes: the room for more changes leads out of plateaus, which trees have.
+
+        Example: at budget 3 the best row has the changes A, B and C.
+
+        - Restart 0 keeps two of them, such as A and C, and adds one random change; restart 2 keeps one and adds two.
+        - Restarts 1 and 3 keep none and have two random changes.
+        - Restart 4 is like restart 0.
         """
-        time, odd = self.turn[rows] // 2, self.turn[rows] % 2
-        keep = torch.where(odd == 0, problem.budget - 1 - time % max(1, problem.budget - 1), 0)
-        self.turn[rows] += 1
-        noise = random.uniform(_POOL, problem.budget, 3)
-        feature, slot = read(problem, noise[..., :2])  # (batch, pool, budget)
-        place = torch.arange(problem.budget, device=rows.device)
-        slot = torch.where((keep > 0)[:, None, None] | (2 * place < problem.budget), slot, 0)
-        known = self.best.slots[rows]
-        changed, where = (known != 0).long().topk(problem.budget)
-        kept = (noise[..., 2].argsort(dim=2).argsort(dim=2) < keep[:, None, None]) & (changed != 0)[:, None]
-        feature = torch.where(kept, where[:, None], feature)
-        slot = torch.where(kept, known.gather(1, where)[:, None], slot)
+        keep = _changes_to_keep(self.restarts[rows], problem.budget)
+        self.restarts[rows] += 1
+        feature, slot = self._random_changes(problem, rows, random, keep)
         options = self.layout.starts[feature] + slot
         owner = torch.arange(len(rows), device=rows.device).repeat_interleave(_POOL)
         expected = problem.judge(owner, self._logits(rows, options).flatten(0, 1)).loss.view(len(rows), _POOL)
         keys = self.visited.key_of[options].sum(2)
         new = ~self.visited.knows(rows, keys) & first_in_row(keys)
         top = expected.masked_fill(~new, -torch.inf).topk(count).indices[..., None].expand(-1, -1, problem.budget)
-        points = write(problem, feature.gather(1, top), slot.gather(1, top))
+        points = write_changes(problem, feature.gather(1, top), slot.gather(1, top))
         return points, self.visited.visit(rows, points)
 
+    def _random_changes(
+        self, problem: Problem, rows: Int64[Tensor, "batch"], random: RowRandom, keep: RowInt
+    ) -> tuple[Changes, Changes]:
+        """A pool of points: `keep` random ones of the best row's changes, random changes in the other places."""
+        noise = random.uniform(_POOL, problem.budget, 3)
+        feature, slot = read_changes(problem, noise[..., :2])  # (batch, pool, budget)
+        place = torch.arange(problem.budget, device=rows.device)
+        slot = torch.where((keep > 0)[:, None, None] | (2 * place < problem.budget), slot, 0)
+        known = self.best.slots[rows]
+        changed, where = (known != 0).long().topk(problem.budget)
+        # argsort twice gives the rank of each place in a random order: the first `keep` ranks are kept.
+        kept = (noise[..., 2].argsort(dim=2).argsort(dim=2) < keep[:, None, None]) & (changed != 0)[:, None]
+        feature = torch.where(kept, where[:, None], feature)
+        return feature, torch.where(kept, known.gather(1, where)[:, None], slot)
+
     def learn(self, rows: Int64[Tensor, "batch"], points: ManySlots, logits: Answers) -> None:
-        """One step of Kaczmarz' method a point."""
+        """Makes one step of Kaczmarz' method per point."""
         for options, answer in zip((self.layout.starts + points).unbind(1), logits.unbind(1), strict=True):
             changed = (self.layout.slot_of[options] != 0)[..., None]
             worth = self.worth[rows[:, None], options]  # (batch, features, classes)
-            missed = (answer - self.clean[rows])[:, None] - worth.sum(1, keepdim=True)
-            step = missed / changed.sum(1, keepdim=True).clamp(min=1)
-            asked = changed & answer.isfinite().all(1)[:, None, None]
-            self.worth[rows[:, None], options] = torch.where(asked, worth + step, worth)
+            error = (answer - self.clean[rows])[:, None] - worth.sum(1, keepdim=True)
+            step = error / changed.sum(1, keepdim=True).clamp(min=1)
+            queried = changed & answer.isfinite().all(1)[:, None, None]
+            self.worth[rows[:, None], options] = torch.where(queried, worth + step, worth)
+
+
+def _changes_to_keep(restarts: RowInt, budget: int) -> RowInt:
+    """At even restarts budget - 1, budget - 2, ..., 1, then budget - 1 again. At odd ones, and at budget 1, none."""
+    kept = budget - 1 - restarts // 2 % max(1, budget - 1)
+    return torch.where(restarts % 2 == 0, kept, 0)

@@ -1,4 +1,4 @@
-"""Which points each row has tried, so that no query is spent twice."""
+"""The points that each row has tried, so that no query is spent twice."""
 
 import torch
 from jaxtyping import Bool, Int64
@@ -11,16 +11,17 @@ Keys = Int64[Tensor, "some points"]
 
 
 class Visited:
-    """Tried points as 64-bit keys: a point's key is the sum of the random keys of its options (Zobrist 1970).
+    """Tried points as 64-bit keys. The key of a point is the sum of the random keys of its options (Zobrist 1970).
 
-    A change of one feature therefore changes a key by one difference, and a whole neighbourhood is looked up without
-    writing out its points. Keys of two points agree by chance with probability 2^-64. The clean row has key 0 and
-    counts as visited from the start.
+    Changing one feature changes the key by one difference, so a whole neighbourhood can be looked up without building
+    its points. Two different points have the same key with probability 2^-64. The clean row has key 0 and counts as
+    visited from the start.
     """
 
     def __init__(self, layout: Layout, batch: int) -> None:
         device = layout.starts.device
-        keys = torch.randint(-(2**62), 2**62, (layout.options,), generator=torch_generator(0)).to(device)
+        # Drawn on the CPU, so that keys do not depend on the device.
+        keys = torch.randint(-(2**62), 2**62, (layout.options,), generator=torch_generator(0), device="cpu").to(device)
         self.key_of = keys.masked_fill_(layout.slot_of == 0, 0)
         self._starts = layout.starts
         self._seen = torch.zeros(batch, 1, dtype=torch.int64, device=device)
@@ -36,7 +37,7 @@ class Visited:
         return seen.gather(1, place) == keys
 
     def add(self, rows: Int64[Tensor, "some"], keys: Keys) -> None:
-        """Marks points as tried; key 0, the clean row, does for a missing point."""
+        """Marks points as tried. Key 0, the clean row, can stand for a missing point."""
         more = torch.zeros(len(self._seen), keys.shape[1], dtype=torch.int64, device=keys.device)
         more[rows] = keys
         self._seen = torch.cat([self._seen, more], 1).sort(1).values
@@ -44,7 +45,7 @@ class Visited:
     def visit(
         self, rows: Int64[Tensor, "some"], points: Int64[Tensor, "some points features"]
     ) -> Bool[Tensor, "some points"]:
-        """Marks points as tried and says which of them are new, each of equal points once."""
+        """Marks points as tried and returns which of them are new; of equal points only the first one is."""
         keys = self.keys(points)
         new = ~self.knows(rows, keys) & first_in_row(keys)
         self.add(rows, keys)

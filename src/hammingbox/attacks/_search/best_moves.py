@@ -1,0 +1,83 @@
+"""The most promising untried moves from the current point of every row."""
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from hammingbox.attacks._search.guide import Gains, Guide
+from hammingbox.attacks._search.visited import Visited
+from hammingbox.problem import Problem
+from hammingbox.types import ManySlots, Slots
+
+
+def best_moves(
+    problem: Problem,
+    guide: Guide,
+    here: Slots,
+    visited: Visited,
+    rows: Int64[Tensor, "batch"],
+    tries: int,
+) -> tuple[ManySlots, Int64[Tensor, "batch tries"]]:
+    """The most promising moves from `here` to points that their rows have not tried.
+
+    A move takes one option. A row that has spent its budget can take an option of an unchanged feature only in exchange
+    for one of its changes. Moves are a table of (option, 1 + budget): column 0 takes the option alone, column j
+    exchanges the j-th change for it. The gain of an exchange is taken to be the sum of its two parts.
+
+    Example: at budget 2 a row has changed features 0 and 3, so its budget is spent.
+
+    - Feature 0 to another slot, or back to slot 0: column 0.
+    - Feature 1 to slot 2: column 1 changes feature 0 back for it, column 2 changes feature 3 back; column 0 is refused.
+    - The keys of these points are the key of `here` plus the key of (1, 2) minus that of the option given back.
+
+    Args:
+        problem: gives the valid options and the budget.
+        guide: gives the gains.
+        here: the current point of each row.
+        visited: the points that have been tried; the moves returned are added to it.
+        rows: numbers of these rows in `visited`.
+        tries: number of moves per row; fewer where fewer are left.
+
+    Returns:
+        The points moved to, and their keys. The key is 0 where a row has no move left.
+    """
+    layout = problem.candidates.layout
+    changed = here != 0
+    full = (changed.sum(1) >= problem.budget)[:, None]
+    present = layout.starts + here  # the current option of each feature
+    gain = guide.gain(problem, rows, here)
+    able = problem.candidates.valid.scatter(1, present, False)
+    alone = guide.value(problem, rows, here, gain).masked_fill(~able, -torch.inf)
+    # Exchanges are formed from the best options only: all options times the budget may not fit into memory.
+    alone, option = alone.topk(min(layout.options, max(256, 4 * tries)))
+    feature = layout.feature_of[option]
+    touched = changed.gather(1, feature)
+    # The features that can be changed back; a row has at most `budget` of them.
+    real, back = changed.long().topk(problem.budget)
+    of_option, of_back = (_take(gain, options) for options in (option, layout.starts[back]))
+    exchange = guide.value(problem, rows, here, of_option[:, :, None] + of_back[:, None])  # (batch, option, budget)
+    refused = (~full | touched | (alone == -torch.inf))[..., None] | (real == 0)[:, None]
+    alone = alone.masked_fill(full & ~touched, -torch.inf)
+    value = torch.cat([alone[..., None], exchange.masked_fill(refused, -torch.inf)], 2)  # (batch, option, 1 + budget)
+
+    key_of, held = visited.key_of, visited.key_of[present]
+    key = held.sum(1, keepdim=True) - held.gather(1, feature) + key_of[option]
+    keys = torch.cat([key[..., None], key[..., None] - held.gather(1, back)[:, None]], 2).flatten(1)
+    value = value.flatten(1).masked_fill(visited.knows(rows, keys), -torch.inf)
+    value, chosen = value.topk(min(tries, value.shape[1]))
+    keys = keys.gather(1, chosen).masked_fill(value == -torch.inf, 0)
+    visited.add(rows, keys)
+
+    taken, column = chosen // (1 + problem.budget), chosen % (1 + problem.budget)
+    option = option.gather(1, taken)
+    points = here[:, None].repeat(1, chosen.shape[1], 1)
+    # Column 0 changes nothing back: it writes slot 0 to the feature of its own option, which is written next.
+    given = torch.where(column > 0, back.gather(1, (column - 1).clamp(min=0)), layout.feature_of[option])
+    points.scatter_(2, given[..., None], 0)
+    points.scatter_(2, layout.feature_of[option][..., None], layout.slot_of[option][..., None])
+    return points, keys
+
+
+def _take(gain: Gains, options: Int64[Tensor, "batch some"]) -> Float[Tensor, "batch some parts"]:
+    """The gains of some options of every row."""
+    return gain.gather(1, options[..., None].expand(-1, -1, gain.shape[2]))

@@ -1,0 +1,24 @@
+"""Random points within the budget."""
+
+import torch
+
+from hammingbox.problem import Problem
+from hammingbox.seeding import RowRandom
+from hammingbox.types import ManySlots
+
+
+def random_points(problem: Problem, random: RowRandom, samples: int) -> ManySlots:
+    """Points with epsilon random features changed to random valid slots; fewer where fewer features can change."""
+    candidates = problem.candidates
+    batch, features = candidates.clean.shape
+    choices = (candidates.counts - 1)[:, None].expand(batch, samples, features)
+    noise = random.uniform(samples, 2, features)
+    key = noise[:, :, 0].masked_fill(choices == 0, -1.0)
+    chosen = key.topk(problem.budget, dim=2).indices
+    able = choices.gather(2, chosen) > 0
+    count = choices.gather(2, chosen)
+    digit = (noise[:, :, 1].gather(2, chosen) * count).long().minimum((count - 1).clamp(min=0)) + 1
+    rows = torch.arange(batch, device=chosen.device)[:, None, None].expand_as(chosen)
+    digit = torch.where(able, digit, 0)
+    slot = candidates.nth_valid(rows.flatten(1), chosen.flatten(1), digit.flatten(1)).view_as(chosen)
+    return torch.zeros(batch, samples, features, dtype=torch.int64, device=chosen.device).scatter_(2, chosen, slot)
