@@ -16,9 +16,10 @@ from torch import Tensor
 
 from attacks import BUDGETS, Target, ips, say
 from hammingbox.attacks import PCAA, Distribution, Guided
-from hammingbox.attacks._search.incumbent import Incumbent, Search
+from hammingbox.attacks._search.beam import beam_search
+from hammingbox.attacks._search.incumbent import Incumbent
 from hammingbox.attacks._search.points import try_points
-from hammingbox.attacks.greedy import beam_search
+from hammingbox.attacks._search.search import Search
 from hammingbox.attacks.guided import likeliest
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
@@ -75,7 +76,7 @@ class Variant(Search):
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Algorithm 1, then the beam or 100 draws."""
-        rows, guided = best.standing(), Guided()
+        rows, guided = best.open_rows(), Guided()
         if len(rows) == 0:
             return
         part, noise = problem.take(rows), random.select(rows)
@@ -116,7 +117,7 @@ class OneRun(Search):
         """PCAA's sweep."""
         pcaa = PCAA()
         for turn, zeta in enumerate(pcaa.zetas):
-            rows = best.standing()
+            rows = best.open_rows()
             if len(rows) == 0:
                 break
             part, noise = problem.take(rows), random.select(rows)

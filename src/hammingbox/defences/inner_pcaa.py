@@ -6,8 +6,8 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from hammingbox.attacks.distribution import Distribution
-from hammingbox.attacks.pcaa import PCAA, initial_log_pi
+from hammingbox.attacks.distribution import Distribution, initial_log_pi
+from hammingbox.attacks.pcaa import PCAA
 from hammingbox.defences.base import Batch, Defence
 from hammingbox.defences.warm_start import WarmStart
 from hammingbox.errors import InputError

@@ -20,6 +20,7 @@ from hammingbox.threat.space import Space
 from hammingbox.threat.synonym_space import neighbours_file
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
+from hammingbox.training.history import Callbacks
 from hammingbox.training.job import train_victim
 from hammingbox.victims.checkpoint import CONFIG, Checkpoint, load_checkpoint
 from hammingbox.victims.released import ips_lstm
@@ -28,7 +29,7 @@ from hammingbox.victims.zoo.registry import build
 OnRows = Callable[[int, int], None]
 WatchRows = Callable[[str, int], AbstractContextManager[OnRows]]
 """Shows the progress of a run: takes a label and the number of rows, gives the callback of `evaluate_into`."""
-WatchTraining = Callable[[str, str, TrainConfig], AbstractContextManager[Mapping[str, Callable[[Any], None]]]]
+WatchTraining = Callable[[str, str, TrainConfig], AbstractContextManager[Callbacks]]
 """Shows the progress of a training of a model on data: gives the callbacks of `train_victim`."""
 
 
@@ -39,7 +40,7 @@ def ignore_rows(_label: str, _rows: int) -> Iterator[OnRows]:
 
 
 @contextmanager
-def ignore_training(_model: str, _data: str, _config: TrainConfig) -> Iterator[Mapping[str, Callable[[Any], None]]]:
+def ignore_training(_model: str, _data: str, _config: TrainConfig) -> Iterator[Callbacks]:
     """Shows no progress of a training."""
     yield {}
 

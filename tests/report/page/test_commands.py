@@ -53,9 +53,7 @@ def test_the_command_of_an_own_file_gives_its_space_again() -> None:
     run = Run(1, key, "ga", "", "mlp", "today", None, 9, 1.0)
     words = space_options(run, {key.space_sha256: space.to_json()})
     given = {name: [b for a, b in pairwise(words) if a == name] for name in ("--immutable", "--forbid")}
-    again = task.space(
-        changes_from(given["--immutable"], given["--forbid"], "--full-space" in words, None, None)
-    )
+    again = task.space(changes_from(given["--immutable"], given["--forbid"], "--full-space" in words, None, None))
     assert space_digest(again) == key.space_sha256
 
 
