@@ -27,9 +27,10 @@ def grid_of(table: Table) -> Grid:
 
 
 def empty_grid(columns: Sequence[Column]) -> Grid:
-    """A narrow grid, so that 80 columns are enough: words left, numbers right."""
+    """A narrow grid: words left, numbers right. A long heading of numbers may wrap, so that 80 columns are enough."""
     grid = Grid(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, show_edge=False)
     for column in columns:
         words = column.kind == "text"
-        grid.add_column(Text(column.heading), justify="left" if words else "right", no_wrap=not words)
+        whole = not words and " " not in column.heading
+        grid.add_column(Text(column.heading), justify="left" if words else "right", no_wrap=whole)
     return grid
