@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from hammingbox.attacks import Exhaustive
-from hammingbox.data.schema import Dataset, Schema
+from hammingbox.data.dataset import Dataset
+from hammingbox.data.schema import Schema
 from hammingbox.evaluation.accuracy import accuracy, is_right, robust_accuracy
 from hammingbox.threat.goal import AnyOther, Direction, Target
 from hammingbox.threat.space import FullSpace

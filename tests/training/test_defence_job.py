@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from hammingbox.data.registry import DATASETS, Source
-from hammingbox.data.schema import Splits
+from hammingbox.data.dataset import Splits
 from hammingbox.defences import ASCC, HotFlipTraining
 from hammingbox.errors import FileError, InputError, VictimError
 from hammingbox.threat.goal import Target

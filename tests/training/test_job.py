@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hammingbox.data.registry import DATASETS
-from hammingbox.data.schema import Splits
+from hammingbox.data.dataset import Splits
 from hammingbox.defences import SwapTraining
 from hammingbox.errors import FileError, InputError
 from hammingbox.evaluation.accuracy import accuracy
