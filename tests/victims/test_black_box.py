@@ -39,7 +39,7 @@ def test_a_black_box_has_no_gradient() -> None:
         with pytest.raises(VictimError, match=r"expected a victim with gradients for \w+, got a black box\. Use "):
             ATTACKS[name]()(box, x, y, ThreatModel(FullSpace(SCHEMA), 2))
     for call in (box.embed, lambda ids: box.head(ids.float()[:, :, None], ids)):
-        with pytest.raises(VictimError, match="got a BlackBox. Use an attack that needs no gradient"):
+        with pytest.raises(VictimError, match=r"got a BlackBox\. Use an attack that needs no gradient"):
             call(x)
 
 
