@@ -294,7 +294,7 @@ class Attack(ABC):
         return torch.where(margin > 0, torch.inf, goal.cross_entropy(logits))
 
 
-def check_answers(logits: Logits, rows: int, schema: Schema, victim: Victim) -> None:
+def check_answers(logits: Tensor, rows: int, schema: Schema, victim: Victim) -> None:
     """Checks a victim's answers to clean rows against the schema.
 
     Raises:

@@ -74,7 +74,11 @@ class InnerPCAA(Defence):
             )
         self.register_buffer("adapted_penalty", torch.tensor(float(self.penalty), device="cpu"))
         self.memory: WarmStart | None = None
-        self._attack = self._attack_with(self.penalty)
+        # Built once: the lambda of a step is an argument of `algorithm_1`.
+        self.attack = PCAA(
+            zetas=(self.zeta,), zeta_unit=self.zeta_unit, steps=self.steps, samples=self.samples, tau=self.tau,
+            ascent=self.ascent, learning_rate=self.learning_rate, start=self.start, penalty=self.penalty,
+        )  # fmt: skip
 
     def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:
         """Also resets lambda and the memory of the last distributions."""
@@ -82,31 +86,22 @@ class InnerPCAA(Defence):
         self.get_buffer("adapted_penalty").fill_(self.penalty)
         self.memory = WarmStart(rows, self.warm, victim.device) if self.warm else None
 
-    @property
-    def attack(self) -> PCAA:
-        """Algorithm 1 with the current penalty. It is rebuilt only if the ascent uses a penalty that has changed."""
-        if self.ascent != "mirror" and self._attack.penalty != (penalty := self.get_buffer("adapted_penalty").item()):
-            self._attack = self._attack_with(penalty)
-        return self._attack
-
-    def _attack_with(self, penalty: float) -> PCAA:
-        return PCAA(
-            zetas=(self.zeta,), zeta_unit=self.zeta_unit, steps=self.steps, samples=self.samples, tau=self.tau,
-            ascent=self.ascent, learning_rate=self.learning_rate, start=self.start, penalty=penalty,
-        )  # fmt: skip
-
     def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots:
         """Lines 4 to 7 and 9 of Algorithm 2: `n_adv` points per row. Updates lambda and the memory."""
         initial = initial_log_pi(problem.candidates, self.start)
         if self.memory is not None:
             initial = self.memory.recall(batch.rows, initial)
-        attack = self.attack
-        distribution = attack.algorithm_1(
-            problem, random, self.zeta, mirror=attack.mirrors(0), initial=initial
-        )  # line 5
+        distribution = self.attack.algorithm_1(  # line 5
+            problem,
+            random,
+            self.zeta,
+            mirror=self.attack.mirrors(0),
+            initial=initial,
+            penalty=self.get_buffer("adapted_penalty"),
+        )
         if self.memory is not None:
             self.memory.remember(batch.rows, distribution)
-        self._adapt(attack.limit(problem, self.zeta), distribution)
+        self._adapt(self.attack.limit(problem, self.zeta), distribution)
         if self.draws == self.n_adv:  # line 6 as in the paper
             return distribution.draw(random, self.n_adv, budget=problem.budget)
         drawn = distribution.draw(random, self.draws - 1, budget=problem.budget)
