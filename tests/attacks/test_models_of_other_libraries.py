@@ -1,6 +1,7 @@
 """Attacks on models of scikit-learn and XGBoost, as black boxes."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,19 +18,23 @@ from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.black_box import BlackBox
 
 
-def sklearn_pipeline(rows: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+def sklearn_pipeline(
+    rows: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]
+) -> Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
     pipeline = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression(max_iter=200))
     return pipeline.fit(rows, labels).predict_proba
 
 
-def xgboost_model(rows: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+def xgboost_model(
+    rows: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]
+) -> Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
     encoder = OneHotEncoder(handle_unknown="ignore").fit(rows)
     model = XGBClassifier(n_estimators=30, max_depth=4, n_jobs=1).fit(encoder.transform(rows), labels)
     return lambda queried: model.predict_proba(encoder.transform(queried))
 
 
 @pytest.mark.parametrize("train", [sklearn_pipeline, xgboost_model])
-def test_models_of_other_libraries_on_splice(train: Callable, splice_splits: Splits) -> None:
+def test_models_of_other_libraries_on_splice(train: Callable[..., Any], splice_splits: Splits) -> None:
     schema, data, test = splice_splits.train.schema, splice_splits.train, splice_splits.test
     words = np.array(
         [[f.categories[i] for f, i in zip(schema.features, row, strict=True)] for row in data.ids.tolist()]

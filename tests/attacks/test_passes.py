@@ -4,6 +4,7 @@ The contract in test_attack_contract.py checks them for every attack of the tabl
 """
 
 from math import comb
+from typing import Literal
 
 import pytest
 import torch
@@ -152,7 +153,7 @@ def test_two_stages_are_exact_only_if_the_choice_of_features_does_not_matter(sch
 
 @pytest.mark.parametrize("ascent", ["turns", "adam", "sign"])
 def test_pcaa_is_exact_where_no_row_leaves_and_no_draw_is_dropped(
-    ascent: str, schema: Schema, victim: ToyVictim
+    ascent: Literal["turns", "adam", "sign"], schema: Schema, victim: ToyVictim
 ) -> None:
     x, y = toy_rows(schema, victim)
     attack = PCAA(leave=False, zetas=(1.0, 2.0), steps=7, samples=3, draws=11, ascent=ascent)

@@ -22,8 +22,9 @@ def test_the_surrogate_is_exact_for_an_additive_victim(wide: Target) -> None:
     schema, _, x, y = wide
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        model = torch.nn.Sequential(torch.nn.Embedding(4, 5), torch.nn.Flatten(), torch.nn.Linear(60, 3))
-    victim, threat = wrap(model, embedding=model[0]), ThreatModel(FullSpace(schema), 3)
+        embedding = torch.nn.Embedding(4, 5)
+        model = torch.nn.Sequential(embedding, torch.nn.Flatten(), torch.nn.Linear(60, 3))
+    victim, threat = wrap(model, embedding=embedding), ThreatModel(FullSpace(schema), 3)
     with frozen_eval(victim):
         problem = Problem.of(victim, threat.space.candidates(x), untargeted(y), 3)
         best, layout = Incumbent(problem), problem.candidates.layout
