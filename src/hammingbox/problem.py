@@ -189,7 +189,8 @@ class Problem:
 
     def may_query(self, rows: PointRows) -> Bool[Tensor, "points"]:
         """The points of a ragged list, in its order, that are within the query limit of their rows."""
-        return place_in_row(rows) < self.remaining[rows]
+        # A part of a batch may hold a row several times, as a beam does: all its copies share the limit.
+        return place_in_row(self.rows[rows]) < self.remaining[rows]
 
     def judge(self, rows: PointRows, logits: Logits) -> Scores:
         """Loss and success of points with these logits, which may come from the victim or a model of it. No cost."""

@@ -1,11 +1,11 @@
-"""What every attack promises, over all attacks, budgets and spaces."""
+"""The promises of every attack, over all attacks, budgets and spaces."""
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hammingbox.attacks import ATTACKS, PCAA, Attack, Exhaustive
+from hammingbox.attacks import ATTACKS, Attack, Exhaustive
 from hammingbox.data.schema import Schema
 from hammingbox.problem import Problem
 from hammingbox.threat.candidates import hamming
@@ -15,14 +15,14 @@ from hammingbox.threat.space import FullSpace, Space
 from hammingbox.threat.threat_model import ThreatModel
 from toys import ToySynonyms, ToyVictim, toy_rows, toy_schema, untargeted
 
-# The paper's 50,000 passes a step are for the benchmark: the same code runs here with fewer samples.
+# The paper's 50,000 passes per zeta are for the benchmark: the same code runs here with fewer samples.
 SMALL = {"pcaa_paper": {"samples": 4, "steps": 5}}
 ATTACK_LIST = [pytest.param(make(**SMALL.get(name, {})), id=name) for name, make in ATTACKS.items()]
 
 
 def spaces(schema: Schema) -> dict[str, Space]:
     def no_first_category_for_even_rows(ids: torch.Tensor) -> torch.Tensor:
-        allowed = torch.ones(*ids.shape, max(schema.cardinalities), dtype=torch.bool)
+        allowed = torch.ones(*ids.shape, max(schema.cardinalities), dtype=torch.bool, device=ids.device)
         allowed[ids[:, 0] % 2 == 0, :, 0] = False
         return allowed
 
@@ -64,11 +64,21 @@ def test_contract(attack: Attack, space: str, budget: int, schema: Schema, victi
         assert torch.equal(result.ids, x)
         assert int(result.forward.sum() + result.backward.sum()) == 0
 
+    passes = attack.passes(Problem.of(victim, candidates, untargeted(y), budget))
+    for measured, bound in ((result.forward, passes.forward), (result.backward, passes.backward)):
+        assert bool(bound.isfinite().all())
+        assert bool((measured <= bound).all()), "the most that a row may cost"
+        assert torch.equal(measured.double(), bound) or not passes.is_exact
+
     again = attack(victim, x, y, threat, seed=3)
     assert torch.equal(result.ids, again.ids), "same seed, same rows"
 
     oracle = Exhaustive()(victim, x, y, threat)
     assert bool((result.margin <= oracle.margin + 1e-5).all()), "no attack beats enumeration"
+    assert not bool((result.proven & oracle.success).any()), "a proof is never wrong"
+    if attack.exact and budget:
+        assert torch.equal(result.success, oracle.success)
+        assert torch.equal(result.proven, ~oracle.success)
 
 
 @pytest.mark.parametrize("attack", ATTACK_LIST)
@@ -96,19 +106,14 @@ def test_directions(attack: Attack, schema: Schema, victim: ToyVictim) -> None:
     assert bool((victim.eval()(result.ids).argmax(1) == (y + 1) % 3)[result.success].all())
 
 
-@pytest.mark.parametrize("attack", ATTACK_LIST)
-def test_repr_rebuilds_the_attack(attack: Attack) -> None:
-    import hammingbox.attacks as names
-
-    assert eval(repr(attack), vars(names)) == attack
-
-
-@pytest.mark.parametrize("name", ["sa", "ga", "exhaustive"])
-def test_loss_guided_search_is_exact_at_budget_1(name: str, schema: Schema, victim: ToyVictim) -> None:
+@pytest.mark.parametrize("name", ["sa", "ga", "greedy", "beam", "auto", "exhaustive", "oracle"])
+def test_searches_of_all_single_changes_are_exact_at_budget_1(name: str, schema: Schema, victim: ToyVictim) -> None:
     x, y = toy_rows(schema, victim, rows=40)
     threat = ThreatModel(spaces(schema)["forbidden"], 1)
-    result = ATTACKS[name]()(victim, x, y, threat)
-    assert torch.allclose(result.margin, Exhaustive()(victim, x, y, threat).margin)
+    result, oracle = ATTACKS[name]()(victim, x, y, threat), Exhaustive()(victim, x, y, threat)
+    assert torch.equal(result.success, oracle.success)
+    if name not in ("auto", "oracle"):  # these stop at the first success
+        assert torch.allclose(result.margin, oracle.margin)
 
 
 @given(
@@ -126,38 +131,6 @@ def test_contract_on_random_spaces(cardinalities: list[int], budget: int, seed: 
     oracle = Exhaustive()(victim, x, y, threat)
     assert bool((result.margin <= oracle.margin + 1e-5).all())
     assert bool(threat.space.candidates(x).contains(result.ids).all())
-
-
-def test_passes_equal_the_formulas(schema: Schema, victim: ToyVictim) -> None:
-    x, y = toy_rows(schema, victim)
-    threat = ThreatModel(FullSpace(schema), 2)
-    d = torch.tensor(schema.cardinalities)
-    singles, pairs = int((d - 1).sum()), sum((d[i] - 1) * (d[j] - 1) for i in range(5) for j in range(i))
-
-    def passes(attack: Attack) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        result = attack(victim, x, y, threat)
-        return result.forward, result.backward, result.slots
-
-    forward, backward, _ = passes(ATTACKS["exhaustive"]())
-    assert forward.eq(1 + singles + pairs).all()
-    assert backward.eq(0).all()
-    products = {int(d[i] * d[j]) for i in range(5) for j in range(i)}
-    sums = {int(d[i] + d[j] - 2) for i in range(5) for j in range(i)}
-    for name, stage_one, gradient in (("sa", 1 + singles, 0), ("gsa", 2, 1)):
-        forward, backward, _ = passes(ATTACKS[name]())
-        assert set((forward - stage_one).tolist()) <= products
-        assert backward.eq(gradient).all()
-    for name, stage_one, gradient in (("ga", 1 + singles, 0), ("gga", 2, 1)):
-        forward, backward, _ = passes(ATTACKS[name]())
-        assert set((forward - stage_one).tolist()) <= sums
-        assert backward.eq(gradient).all()
-    pcaa = PCAA(leave=False, zetas=(1.0, 2.0), steps=7, samples=3, draws=11)
-    forward, backward, _ = passes(pcaa)
-    assert backward.eq(2 * 7 * 3).all()
-    assert forward.eq(1 + 2 * 7 * 3 + 2 * 11).all()
-    forward, _, _ = passes(ATTACKS["random"](draws=30))
-    assert forward.max() == 31
-    assert forward.min() >= 1
 
 
 def test_one_hot_weights_equal_the_discrete_forward(schema: Schema, victim: ToyVictim) -> None:

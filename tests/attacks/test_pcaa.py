@@ -1,12 +1,20 @@
 """Algorithm 1 and its distribution."""
 
+from typing import Literal
+
 import pytest
 import torch
 
-from hammingbox import ATTACKS, PCAA, FullSpace, MaskedSpace, ThreatModel, TooExpensiveError
+from hammingbox.attacks import PCAA
 from hammingbox.attacks.distribution import Distribution
+from hammingbox.attacks.guided import likeliest
+from hammingbox.data.schema import Schema
+from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
-from toys import ToyVictim, toy_rows, toy_schema
+from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.threat.space import FullSpace
+from hammingbox.threat.threat_model import ThreatModel
+from toys import ToyVictim, toy_rows, toy_schema, untargeted
 
 
 def some_distribution(seed: int = 0) -> tuple[Distribution, torch.Tensor]:
@@ -45,7 +53,9 @@ def test_relaxed_samples_lie_on_the_simplex_of_valid_slots() -> None:
 
 
 @pytest.mark.parametrize("ascent", ["adam", "mirror"])
-def test_distribution_concentrates_on_damage_and_respects_zeta(ascent: str, schema, victim: ToyVictim) -> None:
+def test_distribution_concentrates_on_damage_and_respects_zeta(
+    ascent: Literal["adam", "mirror"], schema: Schema, victim: ToyVictim
+) -> None:
     x, y = toy_rows(schema, victim)
     threat = ThreatModel(FullSpace(schema), 2)
     attack = PCAA(steps=60, samples=8, ascent=ascent)
@@ -56,7 +66,7 @@ def test_distribution_concentrates_on_damage_and_respects_zeta(ascent: str, sche
         assert tight.cross_entropy.max() < 2 * 0.5 + 1.0, "the penalty holds sum CE near zeta"
     else:
         assert tight.cross_entropy.max() < 2 * 0.5 + 1e-4, "mirror ascent projects: sum CE is at most zeta"
-        assert tight.cross_entropy.max() > 2 * 0.5 - 1e-2, "and a row that wants more gets all of it"
+        assert tight.cross_entropy.max() > 2 * 0.5 - 1e-2, "and a row that would exceed it reaches it"
     victim.eval()
     draws = loose.draw(RowRandom.for_rows(1, x), 200)
     rows = torch.arange(len(x)).repeat_interleave(200)
@@ -75,13 +85,13 @@ def test_mirror_ascent_lifts_the_options_of_the_largest_gain() -> None:
     layout = pi.candidates.layout
     rise = (pi.log_pi - PCAA()._initial(pi.candidates))[:, layout.slot_of != 0]
     assert torch.allclose(rise.amax(1), 0.25 * torch.full((10,), 8 * 49.0).log(), atol=1e-4), (
-        "the best moves a whole step"
+        "the best option moves by a whole step"
     )
-    assert bool((rise.quantile(0.9, dim=1) < 0.8 * rise.amax(1)).all()), "and most of the others by less"
+    assert bool((rise.quantile(0.9, dim=1) < 0.8 * rise.amax(1)).all()), "and most others by less"
     assert bool((rise.amin(1) < 0).all()), "changes that would lower the loss become less likely"
 
 
-def test_paper_form_clips_pi_into_its_range(schema, victim: ToyVictim) -> None:
+def test_paper_form_clips_pi_into_its_range(schema: Schema, victim: ToyVictim) -> None:
     x, y = toy_rows(schema, victim)
     attack = PCAA.paper(samples=4, steps=30)
     pi = attack.distribution(victim, x, y, ThreatModel(FullSpace(schema), 2)).pi
@@ -90,7 +100,7 @@ def test_paper_form_clips_pi_into_its_range(schema, victim: ToyVictim) -> None:
     assert (attack.tau, attack.penalty, attack.learning_rate, attack.draws) == (0.1, 10.0, 0.1, 100)
 
 
-def test_cost_does_not_grow_with_the_budget(schema, victim: ToyVictim) -> None:
+def test_cost_does_not_grow_with_the_budget(schema: Schema, victim: ToyVictim) -> None:
     x, y = toy_rows(schema, victim)
     attack = PCAA(leave=False)
     totals = set()
@@ -100,11 +110,44 @@ def test_cost_does_not_grow_with_the_budget(schema, victim: ToyVictim) -> None:
     assert len(totals) == 1
 
 
-@pytest.mark.parametrize("name", ["sa", "gsa", "exhaustive"])
-def test_brute_searches_refuse_with_the_estimate(name: str) -> None:
-    schema = toy_schema((50, 50, 50))
-    victim = ToyVictim(schema.cardinalities)
-    x, y = toy_rows(schema, victim, rows=2)
-    attack = ATTACKS[name](max_passes=1000)
-    with pytest.raises(TooExpensiveError, match=r"at most 1,000 victim passes per row, got an estimate of \d+,\d+"):
-        attack(victim, x, y, ThreatModel(FullSpace(schema), 3))
+def test_log_odds_of_options_rank_changes() -> None:
+    distribution, _ = some_distribution()
+    layout, candidates = distribution.candidates.layout, distribution.candidates
+    odds, p = distribution.option_log_odds, distribution.log_probabilities.exp()
+    assert torch.equal(odds.isinf(), ~candidates.moves)
+    assert torch.allclose(odds.exp(), (p / layout.spread(layout.first(p))).masked_fill(~candidates.moves, 0.0))
+    # Together the changes of a feature have the odds of changing it.
+    together = layout.reduce(odds, lambda rectangle: rectangle.logsumexp(-1))
+    assert torch.allclose(together, distribution.change_log_odds, atol=1e-5)
+    top = likeliest(distribution, 3)
+    assert top.sum(1).tolist() == [3, 3]
+    assert bool((odds[top].view(2, 3).amin(1) >= odds.masked_fill(top, -torch.inf).amax(1)).all())
+    changed = distribution.mode(2) != 0
+    best = layout.reduce(odds, lambda rectangle: rectangle.amax(-1))
+    assert torch.equal(best.masked_fill(~changed, -torch.inf).topk(2).indices, best.topk(2).indices)
+
+
+def test_the_penalty_of_a_call_takes_the_place_of_that_of_the_settings(schema: Schema, victim: ToyVictim) -> None:
+    x, y = toy_rows(schema, victim)
+    problem = Problem.of(victim.eval().requires_grad_(False), FullSpace(schema).candidates(x), untargeted(y), 2)
+
+    def run(attack: PCAA, **penalty: float | torch.Tensor) -> torch.Tensor:
+        return attack.algorithm_1(problem, RowRandom.for_rows(0, x), 0.5, **penalty).log_pi
+
+    one, other = (PCAA(ascent="steepest", penalty=penalty, steps=6) for penalty in (0.3, 7.0))
+    assert torch.equal(run(one), run(other, penalty=0.3))
+    assert torch.equal(run(one), run(other, penalty=torch.tensor(0.3))), "a buffer needs no transfer to a number"
+    assert not torch.equal(run(one), run(other))
+
+
+def test_turns_are_mirror_ascent_then_steepest_ascent(schema: Schema, victim: ToyVictim) -> None:
+    x, y = toy_rows(schema, victim)
+    problem = Problem.of(victim.eval().requires_grad_(False), FullSpace(schema).candidates(x), untargeted(y), 2)
+
+    def run(ascent: Literal["turns", "mirror", "steepest"], turn: int) -> torch.Tensor:
+        attack = PCAA(ascent=ascent, steps=4)
+        return attack.algorithm_1(problem, RowRandom.for_rows(0, x), 1.5, mirror=attack.mirrors(turn)).log_pi
+
+    assert torch.equal(run("turns", 0), run("mirror", 0))
+    assert torch.equal(run("turns", 1), run("steepest", 1))
+    assert not torch.equal(run("turns", 0), run("turns", 1))

@@ -9,6 +9,9 @@ from hammingbox.errors import TooExpensiveError
 from hammingbox.problem import Problem
 from hammingbox.types import RowFloat, RowInt
 
+PerRow = int | float | RowInt | RowFloat
+"""One number for all rows, or one per row."""
+
 
 @dataclass(frozen=True, eq=False)
 class Passes:
@@ -27,12 +30,12 @@ class Passes:
     @staticmethod
     def of(
         problem: Problem,
-        forward: float | RowInt | RowFloat,
-        backward: float | RowInt | RowFloat = 0.0,
+        forward: PerRow,
+        backward: PerRow = 0,
         *,
         is_exact: bool = False,
     ) -> "Passes":
-        """Passes of the rows of a problem, each given as one number for all rows or as one number per row."""
+        """Passes of the rows of a problem."""
         zero = torch.zeros(len(problem), dtype=torch.float64, device=problem.rows.device)
         return Passes(zero + forward, zero + backward, is_exact)
 
