@@ -12,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder
 from xgboost import XGBClassifier
 
 from hammingbox.attacks import Auto, Exhaustive
-from hammingbox.data.schema import Splits
+from hammingbox.data.dataset import Splits
 from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.black_box import BlackBox
