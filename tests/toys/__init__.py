@@ -50,10 +50,10 @@ class ToySynonyms(Space):
 
     def slots_of(self, ids: Ids) -> Candidates:
         layout = Layout.of((3,) * ids.shape[1], ids.device)
-        sizes = torch.tensor(self.schema.cardinalities)
-        near = (ids[:, :, None] + torch.arange(3)) % sizes[:, None]  # (batch, features, slots)
-        distinct = torch.arange(3) < sizes[:, None]
-        free = (ids + torch.arange(ids.shape[1])) % 3 != 0  # what may change depends on the row
+        sizes = torch.tensor(self.schema.cardinalities, device=ids.device)
+        near = (ids[:, :, None] + torch.arange(3, device=ids.device)) % sizes[:, None]  # (batch, features, slots)
+        distinct = torch.arange(3, device=ids.device) < sizes[:, None]
+        free = (ids + torch.arange(ids.shape[1], device=ids.device)) % 3 != 0  # what may change depends on the row
         valid = distinct & free[:, :, None]
         valid[:, :, 0] = True
         return Candidates(layout, near.flatten(1), valid.flatten(1))

@@ -165,6 +165,7 @@ class Attack(ABC):
         schema = threat.space.schema
         schema.check_ids(x)
         schema.check_labels(y, len(x))
+        x, y = x.to(victim.device), y.to(victim.device)
         if len(x) == 0:
             raise InputError("expected at least one row to attack, got none.")
         goals = (goal or AnyOther()).of(y, schema)

@@ -60,7 +60,7 @@ def correctly_classified(victim: Victim, data: Dataset, rows: int) -> Dataset:
 def _predictions(victim: Victim, data: Dataset, batch_size: int) -> Iterator[tuple[RowInt, RowMask]]:
     """Places of rows, batch by batch, and whether the victim gets them right."""
     with frozen_eval(victim), torch.no_grad():
-        for rows in torch.arange(len(data)).split(batch_size):
+        for rows in torch.arange(len(data), device="cpu").split(batch_size):
             x, y = (part.to(victim.device) for part in data.batch(rows))
             logits = victim(x)
             check_logits(logits, len(rows))

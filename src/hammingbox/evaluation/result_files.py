@@ -140,10 +140,11 @@ def read_results(path: Path) -> StoredResults:
     lookup = [{category: i for i, category in enumerate(feature.categories)} for feature in schema.features]
 
     def column(name: str) -> torch.Tensor:
-        return torch.tensor([int(line[columns.index(name)]) for line in lines], dtype=torch.int64)
+        return torch.tensor([int(line[columns.index(name)]) for line in lines], dtype=torch.int64, device="cpu")
 
     def encode(start: int) -> Ids:
-        return torch.tensor([[lookup[i][word] for i, word in enumerate(line[start : start + n])] for line in lines])
+        rows = [[lookup[i][word] for i, word in enumerate(line[start : start + n])] for line in lines]
+        return torch.tensor(rows, dtype=torch.int64, device="cpu").reshape(len(rows), n)
 
     try:
         goal = header["goal"] if header["format"] == FORMAT else _goal_of_format_1(lines, schema).to_json()

@@ -121,7 +121,7 @@ def verify_claims(claims: Claims, victim: Victim, *, data: Dataset | None = None
 
 
 def _batches(claims: Claims, size: int = 512) -> Iterator[RowInt]:
-    return iter(torch.arange(len(claims.labels)).split(size))
+    return iter(torch.arange(len(claims.labels), device="cpu").split(size))
 
 
 def _answers(victim: Victim, claims: Claims, ids: Ids) -> Logits:
@@ -138,7 +138,7 @@ def _compare_with_data(claims: Claims, data: Dataset) -> list[str]:
     if data.schema.digest != claims.schema.digest:
         return ["expected data of the run's schema, got another schema"]
     place = {number: i for i, number in enumerate(data.numbers.tolist())}
-    known = torch.tensor([place.get(number, -1) for number in claims.numbers.tolist()])
+    known = torch.tensor([place.get(number, -1) for number in claims.numbers.tolist()], device="cpu")
     x, y = data.batch(known.clamp(min=0))
     wrong = (known < 0) | (x != claims.clean).any(1) | (y != claims.labels)
     return [f"row {number}: not the row the data has under this number" for number in claims.numbers[wrong].tolist()]

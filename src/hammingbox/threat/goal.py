@@ -115,7 +115,7 @@ class AnyOther(Goal):
 
     def winning(self, schema: Schema) -> Winning:
         """Everything off the diagonal."""
-        return ~torch.eye(len(schema.classes), dtype=torch.bool)
+        return ~torch.eye(len(schema.classes), dtype=torch.bool, device="cpu")
 
     def to_json(self) -> dict[str, Any]:
         """The kind alone."""
@@ -130,7 +130,7 @@ class Target(Goal):
 
     def winning(self, schema: Schema) -> Winning:
         """One column, but for the class itself."""
-        table = torch.zeros(len(schema.classes), len(schema.classes), dtype=torch.bool)
+        table = _nothing(schema)
         table[:, _class_id(schema, self.label)] = True
         return table.fill_diagonal_(False)
 
@@ -157,7 +157,7 @@ class Direction(Goal):
 
     def winning(self, schema: Schema) -> Winning:
         """One cell, or one row but for the class itself."""
-        table = torch.zeros(len(schema.classes), len(schema.classes), dtype=torch.bool)
+        table = _nothing(schema)
         target = slice(None) if self.target is None else _class_id(schema, self.target)
         table[_class_id(schema, self.source), target] = True
         return table.fill_diagonal_(False)
@@ -246,3 +246,8 @@ def _class_id(schema: Schema, label: str) -> int:
     if label not in schema.classes:
         raise unknown_name("class", str(label), schema.classes)
     return schema.classes.index(label)
+
+
+def _nothing(schema: Schema) -> Winning:
+    """No class is a success; small tables are made on the CPU and moved to the labels' device by `Goal.of`."""
+    return torch.zeros(len(schema.classes), len(schema.classes), dtype=torch.bool, device="cpu")

@@ -92,7 +92,7 @@ class Layout:
 
 @lru_cache(maxsize=64)
 def _build(widths: tuple[int, ...], device: torch.device) -> Layout:
-    width = torch.tensor(widths, dtype=torch.int64)
+    width = torch.tensor(widths, dtype=torch.int64, device="cpu")
     order = torch.argsort(width, stable=True)
     sorted_starts = torch.cumsum(width[order], 0) - width[order]
     starts = torch.empty_like(width)
@@ -104,12 +104,12 @@ def _build(widths: tuple[int, ...], device: torch.device) -> Layout:
     ):
         blocks.append(Block(start, count, block_width, order[done : done + count].to(device)))
         done, start = done + count, start + count * block_width
-    natural = bool((order == torch.arange(len(order))).all())
+    natural = bool((order == torch.arange(len(order), device="cpu")).all())
     return Layout(
         widths=width.to(device),
         starts=starts.to(device),
         feature_of=feature_of.to(device),
-        slot_of=(torch.arange(len(feature_of)) - starts[feature_of]).to(device),
+        slot_of=(torch.arange(len(feature_of), device="cpu") - starts[feature_of]).to(device),
         blocks=tuple(blocks),
         rank=None if natural else torch.argsort(order).to(device),
     )

@@ -59,7 +59,7 @@ class MaskedSpace(FullSpace):
 
     def _marked(self, categories: Mapping[str, Sequence[str]]) -> Bool[Tensor, "options"]:
         """Options, in category order, named by a mapping from features to categories."""
-        marked = torch.zeros(self._layout.options, dtype=torch.bool)
+        marked = torch.zeros(self._layout.options, dtype=torch.bool, device="cpu")
         for name, words in categories.items():
             everywhere = name == EVERY_FEATURE
             for feature in range(len(self.schema.features)) if everywhere else [self.schema.feature_index(name)]:

@@ -79,7 +79,7 @@ class SynonymSpace(Space):
         layout = Layout.of((self._width,) * ids.shape[1], ids.device)
         # All features have one width, so the axis of options is a (features, width) rectangle.
         options = ids.cpu()[:, :, None].repeat(1, 1, self._width)
-        valid = torch.zeros(options.shape, dtype=torch.bool)
+        valid = torch.zeros(options.shape, dtype=torch.bool, device="cpu")
         valid[:, :, 0] = True
         for row, content in enumerate(np.ascontiguousarray(ids.cpu().numpy(), dtype="<i4")):
             features, slots, words = self._changes(content.tobytes())
@@ -98,7 +98,7 @@ class SynonymSpace(Space):
             for feature, synonyms in self.substitution.replacements(words)
             for slot, word in enumerate(synonyms, 1)
         ]
-        features, slots, ids = torch.tensor(found, dtype=torch.int64).reshape(-1, 3).unbind(1)
+        features, slots, ids = torch.tensor(found, dtype=torch.int64, device="cpu").reshape(-1, 3).unbind(1)
         return features, slots, ids
 
     def to_json(self) -> dict[str, Any]:
