@@ -5,8 +5,8 @@ from types import ModuleType
 
 import pytest
 import torch
-from test_examples import load_example
 
+from toys.examples import load_example
 from toys.texts import small_reviews
 
 

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from hammingbox import ATTACKS
-
 README = Path(__file__).parents[2] / "README.md"
 
 
@@ -18,8 +16,3 @@ def test_quickstart(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert "success_rate" in shown
     assert "tensor([[" in shown
-
-
-def test_every_attack_is_in_the_table() -> None:
-    text = README.read_text()
-    assert [name for name in ATTACKS if f"| `{name}` |" not in text] == []
