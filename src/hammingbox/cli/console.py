@@ -16,7 +16,7 @@ err = Console(stderr=True)
 
 
 class _Rate(ProgressColumn):
-    """Steps a second, or seconds a step when that reads better."""
+    """Steps per second, or seconds per step when that reads better."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed

@@ -39,7 +39,7 @@ def show_run(
     examples: Annotated[int, typer.Option(min=0, help="Broken rows to show.")] = 3,
     json: Json = False,
 ) -> None:
-    """One run: its settings, rates, sittings with their environment, and some broken rows."""
+    """One run: its settings, rates, sessions with their environment, and some broken rows."""
     with open_store(folder, readonly=True) as store, store.snapshot():
         facts = store.run(run)
         record, sessions = run_record(store, facts), store.sessions(run)
@@ -56,7 +56,7 @@ def show_run(
     for session in sessions:
         env = session.environment
         say(
-            f"sitting from {session.started} to {session.updated}: {session.rows} rows, {session.seconds:.1f} s, "
+            f"session from {session.started} to {session.updated}: {session.rows} rows, {session.seconds:.1f} s, "
             f"hammingbox {env['hammingbox']} (git {env['git'] or 'unknown'}), torch {env['torch']}, "
             f"{env['threads']} of {env['cores']} cores"
         )

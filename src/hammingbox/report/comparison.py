@@ -100,7 +100,7 @@ def compare_attacks(
         checkpoint: the victim.
         place: where the checkpoint is.
         store: for the records.
-        on_progress: told how far it is.
+        on_progress: called as rows are done.
 
     Raises:
         InputError, FileError, VictimError: as `evaluate_into`. An attack that is too expensive is noted as refused.

@@ -54,7 +54,7 @@ def evaluate_into(
     executor: Executor | None = None,
     on_rows: OnRows = lambda _done, _broken: None,
 ) -> Evaluation:
-    """Attacks the rows that a store does not hold yet and returns all that were asked for, as `evaluate` does.
+    """Attacks the rows that a store does not hold yet and returns all rows of the data, as `evaluate` does.
 
     Batches are the same whether a run was interrupted or not, and a batch is recorded whole or not at all, so a
     resumed run ends with the records of an uninterrupted one, to the last bit. Several processes may work on one run;

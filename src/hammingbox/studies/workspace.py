@@ -11,6 +11,7 @@ from hammingbox.data.dataset import Dataset
 from hammingbox.defences import DEFENCES, Defence
 from hammingbox.errors import FileError, InputError
 from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.running.executor import Executor
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import Store, space_digest
 from hammingbox.running.tasks import SpaceChanges, Task
@@ -56,6 +57,7 @@ class Workspace:
         watch: shows the progress of a run.
         data_dir: folder that holds data files.
         train: trains a victim and writes its checkpoint.
+        executor: computes the batches of runs; this process by default.
         records: the runs requested since this field was last reset.
         planned: victims and runs that plans have counted already, so that studies which share them count them once.
     """
@@ -66,6 +68,7 @@ class Workspace:
     watch: WatchRows = ignore_rows
     data_dir: Path | None = None
     train: Callable[..., object] = train_victim
+    executor: Executor | None = None
     records: Records = field(default_factory=Records)
     planned: set[tuple[object, ...]] = field(default_factory=set)
     _tasks: dict[str, Task] = field(default_factory=dict)
@@ -210,7 +213,7 @@ class Workspace:
             found = evaluate_into(
                 self.store, checkpoint, data, self.threat(recipe, budget), ATTACKS[attack](**(settings or {})),
                 name=attack, place=str(self.path(recipe)), source=recipe.data, seed=seed, batch_size=32,
-                on_rows=on_rows,
+                executor=self.executor, on_rows=on_rows,
             )  # fmt: skip
         self.records.add(recipe.folder, checkpoint, found)
         return found

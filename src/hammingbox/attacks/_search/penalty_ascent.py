@@ -1,6 +1,6 @@
 """Algorithm 1 of the paper: gradient steps on pi under a penalty."""
 
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 from jaxtyping import Float
@@ -64,8 +64,7 @@ def penalty_ascent(
             (problem.soft_loss(soft).sum() / samples).backward()
         excess = (Distribution(candidates, scaled * unit).cross_entropy - limit).relu()
         (-penalty * excess).sum().backward()
-        gradient = scaled.grad
-        assert gradient is not None
+        gradient = cast(Tensor, scaled.grad)  # the penalty's backward pass always reaches it
         with torch.no_grad():
             if step == "sign":
                 # d/dpi has the sign of d/dlog pi; the step is taken on pi.
