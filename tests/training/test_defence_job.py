@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from hammingbox.data.registry import DATASETS, Source
 from hammingbox.data.dataset import Splits
+from hammingbox.data.registry import DATASETS, Source
 from hammingbox.defences import ASCC, HotFlipTraining
 from hammingbox.errors import FileError, InputError, VictimError
 from hammingbox.threat.goal import Target

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hammingbox.data.registry import DATASETS
 from hammingbox.data.dataset import Splits
+from hammingbox.data.registry import DATASETS
 from hammingbox.defences import SwapTraining
 from hammingbox.errors import FileError, InputError
 from hammingbox.evaluation.accuracy import accuracy
