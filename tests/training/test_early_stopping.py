@@ -58,14 +58,15 @@ def test_patience_counts_from_the_best_epoch_and_not_during_the_ramp() -> None:
 
 
 def test_the_loop_uses_ramp_and_patience(small: Splits) -> None:
-    def budgets(**settings: int) -> list[int]:
+    def budgets(ramp: int) -> list[int]:
         victim = build("cnn", small.schema, seed=0)
-        config = TrainConfig(learning_rate=1e-9, **settings)  # the rate is too small for any later epoch to be better
+        # The rate is too small for any later epoch to be better.
+        config = TrainConfig(learning_rate=1e-9, epochs=9, patience=2, ramp=ramp)
         history = fit(victim, small, config, defence=DEFENCES["hotflip"](), threat=splice_threat(small, 4))
         return [epoch.budget for epoch in history]
 
-    assert budgets(epochs=9, ramp=4, patience=2) == [1, 2, 3, 4, 4, 4]
-    assert budgets(epochs=9, patience=2) == [4, 4, 4]
+    assert budgets(ramp=4) == [1, 2, 3, 4, 4, 4]
+    assert budgets(ramp=1) == [4, 4, 4]
 
 
 def test_no_epoch_of_the_ramp_is_the_best(small: Splits) -> None:

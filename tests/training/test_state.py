@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -165,7 +166,7 @@ def test_a_state_is_plain_tensors_and_json(small: Splits, tmp_path: Path) -> Non
     assert "defence/adapted_penalty" in json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
 
 
-def _metadata(folder: Path) -> dict:
+def _metadata(folder: Path) -> dict[str, Any]:
     content = (folder / STATE).read_bytes()
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     return {name: json.loads(value) for name, value in header["__metadata__"].items()}

@@ -25,8 +25,8 @@ class Trades(InnerPCAA):
     L(f(x), y) + weight E_{x'~pi} KL(f(x) || f(x')), where pi maximises the loss against the victim's own prediction.
     As everywhere, the inner loss is a margin, which does not saturate. Weight 0 is standard training.
 
-    A goal other than any other class is applied to the predicted class. Rows are trained clean if the goal attacks
-    their true class or their predicted class not at all.
+    The goal is applied to the predicted class. A row is trained clean unless the goal attacks both its true class and
+    its predicted class.
 
     Cost per row: that of :class:`InnerPCAA`, one more forward pass, and 1 + n_adv forward and backward passes for the
     step.
