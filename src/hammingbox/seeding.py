@@ -62,9 +62,9 @@ class RowRandom:
         return torch.from_numpy(noise).to(self.device)
 
 
-def torch_generator(seed: int, device: torch.device | str = "cpu") -> torch.Generator:
-    """A seeded torch generator. All of them are made here; the global one is never used."""
-    return torch.Generator(device=device).manual_seed(seed)
+def torch_generator(seed: int) -> torch.Generator:
+    """A seeded torch generator on the CPU. All of them are made here; the global one is never used."""
+    return torch.Generator(device="cpu").manual_seed(seed)
 
 
 @contextmanager

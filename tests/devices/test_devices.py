@@ -18,11 +18,11 @@ import hammingbox as hb
 from devices.ghost import GHOST, GhostTensor, MixedDevicesError, ghost_device
 from hammingbox.training.cost import relative_cost
 from hammingbox.victims.soft_rows import SoftRows
-from toys import ToySynonyms, ToyVictim, same_rows, toy_rows, toy_schema
+from toys import ToySynonyms, ToyVictim, same_rows, toy_rows, toy_schema, untargeted
 from toys.texts import small_splits
 
 SCHEMA = toy_schema((3, 2, 5, 3, 4))
-LETTERS = hb.Schema.sequence(5, "ACGT", ["x", "y", "z"])
+LETTERS = hb.Schema.sequence(4, "ACGT", ["x", "y", "z"])
 # Every operation costs Python time on the ghost device: short searches run the same code.
 SMALL: dict[str, dict[str, Any]] = {
     "pcaa": {"zetas": (1.5, 0.7), "steps": 2, "samples": 2, "draws": 4},
@@ -215,11 +215,34 @@ def test_an_attack_takes_rows_from_the_cpu(toy: ToyVictim, ghost: torch.device) 
     assert_same_result(attack_named("swap")(toy.to(ghost), x, y, full()), expected)
 
 
-@pytest.mark.parametrize("queries", [5, 40])
-def test_a_query_limit(queries: int, toy: ToyVictim, ghost: torch.device) -> None:
+@pytest.mark.parametrize(
+    ("name", "queries"), [("auto", 5), ("auto", 40), ("ga", 9), ("beam", 9), ("evolution", 9), ("genetic", 9)]
+)
+def test_a_query_limit(name: str, queries: int, toy: ToyVictim, ghost: torch.device) -> None:
     x, y = toy_rows(SCHEMA, toy, rows=6)
-    expected = hb.ATTACKS["auto"](queries=queries)(toy, x, y, full())
-    assert_same_result(hb.ATTACKS["auto"](queries=queries)(toy.to(ghost), x.to(ghost), y.to(ghost), full()), expected)
+    attack = hb.ATTACKS[name](**SMALL.get(name, {}), queries=queries)
+    expected = attack(toy, x, y, full())
+    assert_same_result(attack(toy.to(ghost), x.to(ghost), y.to(ghost), full()), expected)
+
+
+@pytest.mark.parametrize("name", hb.ATTACKS)
+def test_bounds_of_passes(name: str, toy: ToyVictim, ghost: torch.device) -> None:
+    def passes(x: Tensor, y: Tensor) -> Tensor:
+        found = attack_named(name).passes(hb.Problem.of(toy, space.candidates(x), untargeted(y), 2))
+        assert found.forward.device == found.backward.device == x.device
+        return torch.stack([found.forward, found.backward]).cpu()
+
+    space = spaces()["masked"]
+    x, y = toy_rows(SCHEMA, toy, rows=4)
+    expected = passes(x, y)
+    toy.to(ghost)
+    assert torch.equal(passes(x.to(ghost), y.to(ghost)), expected)
+
+
+def test_the_smallest_budget(toy: ToyVictim, ghost: torch.device) -> None:
+    x, y = toy_rows(SCHEMA, toy, rows=4)
+    expected = hb.Auto(minimum=True, queries=30)(toy, x, y, full())
+    assert_same_result(hb.Auto(minimum=True, queries=30)(toy.to(ghost), x.to(ghost), y.to(ghost), full()), expected)
 
 
 def test_a_small_memory(toy: ToyVictim, ghost: torch.device) -> None:
@@ -251,7 +274,7 @@ class Plain(nn.Module):
 
 
 def one_hot() -> hb.Victim:
-    return hb.OneHot(nn.Sequential(nn.Flatten(), nn.Linear(4 * 5, 3)), categories=4, blank=0)
+    return hb.OneHot(nn.Sequential(nn.Flatten(), nn.Linear(4 * 4, 3)), categories=4, blank=0)
 
 
 def wrapped() -> hb.Victim:

@@ -144,6 +144,7 @@ class PCAA(Search):
         schema = threat.space.schema
         schema.check_labels(y, len(x))
         self._check_victim(victim)
+        x, y = x.to(victim.device), y.to(victim.device)
         with frozen_eval(victim):
             goals = AnyOther().of(y, schema)
             problem = Problem.of(victim, threat.space.candidates(x), goals, threat.budget, objective=self.objective)

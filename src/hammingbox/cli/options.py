@@ -31,7 +31,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed; with a row's content it de
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on one line instead of a table.")]
 BatchSize = Annotated[int, typer.Option(min=1, help="Rows attacked together; changes speed, not results.")]
 Memory = Annotated[int, typer.Option(min=1, help="MiB for a micro-batch.")]
-Device = Annotated[str, typer.Option(help="Where the victim runs: cpu, cuda, cuda:1, mps.")]
+Device = Annotated[str, typer.Option(help="Where the victim runs: cpu, cuda, cuda:1, ...")]
 From = Annotated[
     list[str] | None, typer.Option("--from", help="Attack rows of this class only (repeatable).", metavar="CLASS")
 ]
@@ -90,8 +90,8 @@ def device_from(text: str) -> torch.device:
     try:
         device = torch.device(text)
         torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+    except (RuntimeError, AssertionError, NotImplementedError, ImportError) as error:
+        reason = str(error).splitlines()[0].split(". ")[0].rstrip(".")
         raise InputError(
             f"expected a device of this machine for --device, got {text!r} ({reason}). "
             "Use cpu, or install a build of torch that supports it."
