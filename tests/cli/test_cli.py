@@ -99,7 +99,9 @@ def test_the_command_on_the_page_makes_the_same_runs(victim: Path, tmp_path: Pat
     (tmp_path / "report.html").unlink()
     run("report", tmp_path, "--diagnose")
     page = (tmp_path / "report.html").read_text()
-    commands = unescape(re.search(r"<pre[^>]*>(.*?)</pre>", page, re.S)[1]).splitlines()
+    block = re.search(r"<pre[^>]*>(.*?)</pre>", page, re.S)
+    assert block is not None
+    commands = unescape(block[1]).splitlines()
     assert len(commands) == 2
     for command in commands:
         program, *arguments = shlex.split(command)

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from hammingbox import Checkpoint, Splits, build
 from hammingbox.cli.app import app

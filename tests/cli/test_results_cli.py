@@ -7,12 +7,13 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from hammingbox import ATTACKS, Checkpoint, Dataset, FullSpace, InputError, MaskedSpace, ThreatModel
+from hammingbox import ATTACKS, Checkpoint, Dataset, FullSpace, InputError, MaskedSpace, Target, ThreatModel
 from hammingbox.cli import console
 from hammingbox.cli.app import app
 from hammingbox.evaluation.diagnose import Finding
@@ -193,22 +194,22 @@ def test_unlike_runs_are_told_apart_and_not_averaged(tmp_path: Path) -> None:
     ids, labels = toy_rows(schema, victim, 30)
     data, masked = Dataset(schema, ids, labels, "toy"), MaskedSpace(schema, immutable=["f0", "f2"])
     with open_store(tmp_path, create=True) as store:
-        for space, split, options, attack in (
-            (FullSpace(schema), "test", {}, ATTACKS["random"]()),
-            (FullSpace(schema), "test", {"seed": 1}, ATTACKS["random"]()),
-            (FullSpace(schema), "test", {"target": 1}, ATTACKS["random"]()),
-            (FullSpace(schema), "test", {}, ATTACKS["random"](draws=2)),
-            (FullSpace(schema), "train", {}, ATTACKS["random"]()),
-            (masked, "test", {}, ATTACKS["random"]()),
+        for space, split, seed, goal, attack in (
+            (FullSpace(schema), "test", 0, None, ATTACKS["random"]()),
+            (FullSpace(schema), "test", 1, None, ATTACKS["random"]()),
+            (FullSpace(schema), "test", 0, Target("class 1"), ATTACKS["random"]()),
+            (FullSpace(schema), "test", 0, None, ATTACKS["random"](draws=2)),
+            (FullSpace(schema), "train", 0, None, ATTACKS["random"]()),
+            (masked, "test", 0, None, ATTACKS["random"]()),
         ):
             evaluate_into(
                 store, Checkpoint(victim, "mlp", {}, schema), data, ThreatModel(space, 2), attack,
-                name="random", victim="runs/toy", split=split, **options,
+                name="random", place="runs/toy", split=split, seed=seed, goal=goal,
             )  # fmt: skip
         found = records(store, "runs")
         (rows,) = (list(row_records(run, schema, store.rows(run.id))) for run in store.runs()[:1])
     axes = success_figure(found).axes
-    points = {axis.get_title(): [line.get_ydata() for line in axis.get_lines()] for axis in axes}
+    points = {axis.get_title(): [np.asarray(line.get_ydata()) for line in axis.get_lines()] for axis in axes}
     panel = "toy, test rows, mlp, standard\nevery category of every feature"
     assert list(points) == [
         panel,

@@ -1,5 +1,7 @@
 """Rates have denominators, and rows do not depend on batches."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -14,6 +16,7 @@ from hammingbox import (
     Schema,
     Target,
     ThreatModel,
+    Victim,
     evaluate,
 )
 from hammingbox.data.dataset import Splits
@@ -23,9 +26,11 @@ from hammingbox.training.loop import fit
 from hammingbox.victims.zoo.registry import build
 from toys import ToyVictim, toy_rows
 
+SmallSplice = tuple[Victim, Splits]
+
 
 @pytest.fixture(scope="module")
-def small_splice(splice_splits: Splits):
+def small_splice(splice_splits: Splits) -> SmallSplice:
     """A real victim on real rows, trained for a few seconds."""
     victim = build("cnn", splice_splits.schema, channels=8, dim=4)
     fit(victim, splice_splits, TrainConfig(epochs=3))
@@ -42,7 +47,7 @@ def test_wilson_intervals() -> None:
     assert Rate(0, 0).value == 0.0
 
 
-def test_rates_and_denominators(schema, victim: ToyVictim) -> None:
+def test_rates_and_denominators(schema: Schema, victim: ToyVictim) -> None:
     x, y = toy_rows(schema, victim, rows=30)
     y[:6] = (y[:6] + 1) % 3  # six rows are wrong before any attack
     seen = []
@@ -66,7 +71,7 @@ def test_rates_and_denominators(schema, victim: ToyVictim) -> None:
     assert len(seen) == 5
 
 
-def test_rows_of_the_target_class_are_left_alone(schema, victim: ToyVictim) -> None:
+def test_rows_of_the_target_class_are_left_alone(schema: Schema, victim: ToyVictim) -> None:
     x, y = toy_rows(schema, victim, rows=30)
     threat = ThreatModel(FullSpace(schema), 3)
     result = evaluate(victim, Dataset(schema, x, y), threat, ATTACKS["ga"](), goal=Target("class 0"))
@@ -91,7 +96,7 @@ class CountingVictim(ToyVictim):
 
 
 @pytest.mark.parametrize("name", ["ga", "gga", "pcaa", "auto", "exhaustive", "random"])
-def test_outside_the_meter_a_row_goes_through_the_victim_at_most_once(schema, name: str) -> None:
+def test_outside_the_meter_a_row_goes_through_the_victim_at_most_once(schema: Schema, name: str) -> None:
     victim = CountingVictim(schema.cardinalities)
     x, y = toy_rows(schema, victim, rows=30)
     y[:6] = (y[:6] + 1) % 3
@@ -103,16 +108,22 @@ def test_outside_the_meter_a_row_goes_through_the_victim_at_most_once(schema, na
     assert changed + 6 <= outside <= 30, "one recount per row that was changed, and nothing else"
 
 
-def test_ids_are_checked_once(schema, victim: ToyVictim, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_are_checked_once(schema: Schema, victim: ToyVictim, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = toy_rows(schema, victim, rows=30)
     data = Dataset(schema, x, y)
-    checks, check = [], Schema.check_ids
-    monkeypatch.setattr(Schema, "check_ids", lambda self, ids, **kw: (checks.append(len(ids)), check(self, ids, **kw)))
+    checks: list[int] = []
+    check = Schema.check_ids
+
+    def counted(self: Schema, ids: torch.Tensor, **settings: Any) -> None:
+        checks.append(len(ids))
+        check(self, ids, **settings)
+
+    monkeypatch.setattr(Schema, "check_ids", counted)
     evaluate(victim, data, ThreatModel(FullSpace(schema), 1), ATTACKS["ga"](), batch_size=7)
     assert checks == [], "they were checked when the data set was made"
 
 
-def test_mistakes(schema, victim: ToyVictim, splice_splits: Splits) -> None:
+def test_mistakes(schema: Schema, victim: ToyVictim, splice_splits: Splits) -> None:
     x, y = toy_rows(schema, victim)
     data, attack = Dataset(schema, x, y), ATTACKS["ga"]()
     threat = ThreatModel(FullSpace(schema), 1)
@@ -125,7 +136,7 @@ def test_mistakes(schema, victim: ToyVictim, splice_splits: Splits) -> None:
 
 
 @pytest.mark.parametrize("name", ["pcaa", "genetic", "hotflip_beam", "sa"])
-def test_batch_size_does_not_change_real_rows(small_splice, name: str) -> None:
+def test_batch_size_does_not_change_real_rows(small_splice: SmallSplice, name: str) -> None:
     victim, splits = small_splice
     threat = ThreatModel(MaskedSpace(splits.schema, forbidden={"*": ["N"]}), 2)
     attack = PCAA(steps=8) if name == "pcaa" else ATTACKS[name]()
@@ -138,7 +149,7 @@ def test_batch_size_does_not_change_real_rows(small_splice, name: str) -> None:
         assert torch.equal(other.success, results[0].success)
 
 
-def test_real_training_learns_and_repeats(splice_splits: Splits, small_splice) -> None:
+def test_real_training_learns_and_repeats(splice_splits: Splits, small_splice: SmallSplice) -> None:
     victim, _ = small_splice
     assert accuracy(victim, splice_splits.test) > 0.8
     again = build("cnn", splice_splits.schema, channels=8, dim=4)

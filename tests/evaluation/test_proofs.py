@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from hammingbox import ATTACKS, Auto, BlackBox, Dataset, Exhaustive, MaskedSpace, ThreatModel, evaluate
+from hammingbox import ATTACKS, Attack, Auto, BlackBox, Dataset, Exhaustive, MaskedSpace, Schema, ThreatModel, evaluate
 from toys import ToyVictim, toy_rows
 
 
 @pytest.fixture
-def data(schema, victim: ToyVictim) -> Dataset:
+def data(schema: Schema, victim: ToyVictim) -> Dataset:
     x, y = toy_rows(schema, victim, rows=40)
     y[:4] = (y[:4] + 1) % 3
     return Dataset(schema, x, y)
@@ -24,7 +24,7 @@ def narrow(data: Dataset) -> MaskedSpace:
     [(Exhaustive(), 1), (Exhaustive(), 2), (Exhaustive(verdict=True), 2), (Auto(), 1), (Auto(queries=400), 2)],
     ids=repr,
 )
-def test_a_row_is_broken_or_proven(attack, budget: int, data: Dataset, victim: ToyVictim) -> None:
+def test_a_row_is_broken_or_proven(attack: Attack, budget: int, data: Dataset, victim: ToyVictim) -> None:
     threat = ThreatModel(narrow(data), budget)
     rows = evaluate(victim, data, threat, attack).rows
     assert torch.equal(rows.proven, rows.attacked & ~rows.success)

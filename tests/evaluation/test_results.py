@@ -1,6 +1,7 @@
 """Files: verified from disk, written whole or not at all."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hammingbox import (
     FileError,
     InputError,
     MaskedSpace,
+    Schema,
     ThreatModel,
     evaluate,
     verify,
@@ -21,9 +23,12 @@ from hammingbox.evaluation.result_files import read_results
 from hammingbox.files import sha256
 from toys import ToyVictim, toy_rows
 
+Written = tuple[Path, ToyVictim, Dataset]
+Lines = list[list[str]]
+
 
 @pytest.fixture
-def written(tmp_path: Path, schema, victim: ToyVictim):
+def written(tmp_path: Path, schema: Schema, victim: ToyVictim) -> Written:
     x, y = toy_rows(schema, victim, rows=20)
     data = Dataset(schema, x, y, "toy", torch.arange(100, 120))
     threat = ThreatModel(MaskedSpace(schema, forbidden={"f2": ["c4"]}), 2)
@@ -32,7 +37,7 @@ def written(tmp_path: Path, schema, victim: ToyVictim):
     return write_results(result, tmp_path / "ga"), victim, data
 
 
-def rewrite(path: Path, change) -> None:
+def rewrite(path: Path, change: Callable[[Lines], None]) -> None:
     """Changes the rows and makes the header's hash agree: only a real re-check can notice."""
     csv = path.with_suffix(".csv")
     lines = [line.split(",") for line in csv.read_text().splitlines()]
@@ -43,11 +48,11 @@ def rewrite(path: Path, change) -> None:
     path.write_text(json.dumps(header))
 
 
-def broken_row(lines: list[list[str]]) -> list[str]:
+def broken_row(lines: Lines) -> list[str]:
     return next(line for line in lines[1:] if line[3] == "1")
 
 
-def test_a_written_result_is_verified(written) -> None:
+def test_a_written_result_is_verified(written: Written) -> None:
     path, victim, data = written
     found = verify(path, victim, data=data)
     assert found.ok, found.problems
@@ -60,10 +65,10 @@ def test_a_written_result_is_verified(written) -> None:
     assert torch.equal(stored.clean, data.ids)
 
 
-def test_verify_sees_a_row_outside_the_space(written) -> None:
+def test_verify_sees_a_row_outside_the_space(written: Written) -> None:
     path, victim, _ = written
 
-    def forbid(lines) -> None:
+    def forbid(lines: Lines) -> None:
         row = next(line for line in lines[1:] if line[3] == "1" and line[10 + 2] != "c4")
         row[10 + 5 + 2] = "c4"
 
@@ -71,10 +76,10 @@ def test_verify_sees_a_row_outside_the_space(written) -> None:
     assert any("outside S(x)" in p for p in verify(path, victim).problems)
 
 
-def test_verify_sees_too_many_changes_and_a_wrong_count(written) -> None:
+def test_verify_sees_too_many_changes_and_a_wrong_count(written: Written) -> None:
     path, victim, _ = written
 
-    def change_all(lines) -> None:
+    def change_all(lines: Lines) -> None:
         row = broken_row(lines)
         clean = row[10:15]
         row[15:20] = ["c1" if word == "c0" else "c0" for word in clean]
@@ -83,10 +88,10 @@ def test_verify_sees_too_many_changes_and_a_wrong_count(written) -> None:
     assert any("more than 2 changes" in p for p in verify(path, victim).problems)
 
 
-def test_verify_sees_a_claim_that_is_not_true(written) -> None:
+def test_verify_sees_a_claim_that_is_not_true(written: Written) -> None:
     path, victim, _ = written
 
-    def claim_clean(lines) -> None:
+    def claim_clean(lines: Lines) -> None:
         row = broken_row(lines)
         row[15:20], row[5] = row[10:15], "0"
 
@@ -94,10 +99,10 @@ def test_verify_sees_a_claim_that_is_not_true(written) -> None:
     assert any("does not meet the goal" in p for p in verify(path, victim).problems)
 
 
-def test_verify_sees_a_success_on_a_row_that_was_wrong_before(written, schema) -> None:
+def test_verify_sees_a_success_on_a_row_that_was_wrong_before(written: Written, schema: Schema) -> None:
     path, victim, _ = written
 
-    def relabel(lines) -> None:
+    def relabel(lines: Lines) -> None:
         row = broken_row(lines)
         lookup = [{word: i for i, word in enumerate(feature.categories)} for feature in schema.features]
         after = torch.tensor([[lookup[i][word] for i, word in enumerate(row[15:20])]])
@@ -108,7 +113,7 @@ def test_verify_sees_a_success_on_a_row_that_was_wrong_before(written, schema) -
     assert any("wrong without an attack" in p for p in verify(path, victim).problems)
 
 
-def test_verify_sees_other_weights_other_data_and_other_totals(written, schema) -> None:
+def test_verify_sees_other_weights_other_data_and_other_totals(written: Written, schema: Schema) -> None:
     path, victim, data = written
     assert any("another hash" in p for p in verify(path, ToyVictim(schema.cardinalities, seed=9)).problems)
     moved = Dataset(schema, data.ids.roll(1, 0), data.labels, "toy", data.numbers)
@@ -119,7 +124,7 @@ def test_verify_sees_other_weights_other_data_and_other_totals(written, schema) 
     assert any("as in the summary" in p for p in verify(path, victim).problems)
 
 
-def test_damaged_files_are_named(written) -> None:
+def test_damaged_files_are_named(written: Written) -> None:
     path, victim, _ = written
     csv = path.with_suffix(".csv")
     content, header = csv.read_bytes(), path.read_text()
@@ -137,7 +142,7 @@ def test_damaged_files_are_named(written) -> None:
         verify(path, victim)
 
 
-def test_a_rule_must_be_given_again(tmp_path: Path, schema, victim: ToyVictim) -> None:
+def test_a_rule_must_be_given_again(tmp_path: Path, schema: Schema, victim: ToyVictim) -> None:
     x, y = toy_rows(schema, victim)
 
     def anything(ids: torch.Tensor) -> torch.Tensor:

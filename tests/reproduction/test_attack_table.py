@@ -8,7 +8,7 @@ from hammingbox.reproduction.recipes import IPS
 from hammingbox.reproduction.trade_off import TRADE_OFF
 from hammingbox.studies.study import Size
 from hammingbox.studies.workspace import Workspace
-from toys.studies import QUICK, reopened
+from toys.studies import QUICK, number, reopened
 
 SIZE = Size(victims=(QUICK, IPS), rows=4, budgets=(1, 4), seeds=2, attacks=("ga", "pcaa", "exhaustive"))
 
@@ -22,9 +22,9 @@ def test_attack_table_compares_and_resumes(workspace: Workspace) -> None:
     ga, paper = lines["ga", 1], PAPER["splice"]["ga"][0]
     assert paper is not None
     assert (ga["paper %"], ga["paper s"]) == paper
-    assert ga["diff."] == pytest.approx(ga["success %"] - paper[0])
+    assert ga["diff."] == pytest.approx(number(ga["success %"]) - paper[0])
     assert isinstance(ga["± rows"], Interval)
-    assert ga["± rows"].low <= ga["success %"] <= ga["± rows"].high
+    assert ga["± rows"].low <= number(ga["success %"]) <= ga["± rows"].high
     assert ga["± seeds"] is None, "one seed, no interval over seeds"
     assert lines["pcaa", 4]["± seeds"] is not None
     assert lines["exhaustive", 4]["success %"] is None
@@ -39,5 +39,5 @@ def test_attack_table_compares_and_resumes(workspace: Workspace) -> None:
     assert set(shared.figures) == {"splice-budget1", "splice-budget4"}
     (bars,) = shared.tables
     success = {(row[1], row[2]): row[3] for row in bars.rows}
-    assert success["ga", 1] == pytest.approx(100 - lines["ga", 1]["success %"])
+    assert success["ga", 1] == pytest.approx(100 - number(lines["ga", 1]["success %"]))
     assert ("exhaustive", 4) not in success

@@ -3,6 +3,7 @@
 from hammingbox.reproduction.complexity import AXES, COMPLEXITY, METHODS, POINTS
 from hammingbox.studies.study import Size
 from hammingbox.studies.workspace import Workspace
+from toys.studies import number
 
 
 def test_measured_passes_equal_the_formulas(workspace: Workspace) -> None:
@@ -13,7 +14,7 @@ def test_measured_passes_equal_the_formulas(workspace: Workspace) -> None:
     assert passes_table.notes == (f"In 0 of {len(passes_table.rows)} lines the count differs from the formula.",)
     assert len(growth_table.rows) == len(METHODS) * len(AXES)
     assert growth_table.column("k") == growth_table.column("k by formula")
-    growth = {(row[0], row[3]): row[4] for row in growth_table.rows}
+    growth = {(row[0], row[3]): number(row[4]) for row in growth_table.rows}
     assert growth["pcaa", "n^k"] == 0
     assert growth["pcaa", "k^ε"] == 1
     assert growth["gsa", "n^k"] == 0

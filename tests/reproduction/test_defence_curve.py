@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from hammingbox.reproduction.defence_curve import CURVE_SPLICE
@@ -17,5 +18,5 @@ def test_a_curve_has_a_figure_for_every_budget(workspace: Workspace) -> None:
     for table, figure in zip(outcome.tables, outcome.figures.values(), strict=True):
         worst = [row[2] for row in table.rows if row[1] == "worst of all"]
         (axes,) = figure.axes
-        assert [line.get_ydata()[0] for line in axes.lines] == pytest.approx(worst)
+        assert [np.asarray(line.get_ydata())[0] for line in axes.lines] == pytest.approx(worst)
         assert [text.get_text() for text in figure.legends[0].get_texts()] == ["small CNN", "again"]

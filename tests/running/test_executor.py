@@ -7,10 +7,22 @@ from collections.abc import Iterable, Iterator
 import pytest
 import torch
 
-from hammingbox import ATTACKS, Executor, FullSpace, InputError, MaskedSpace, MemoryStore, RunSpec, Serial, evaluate
+from hammingbox import (
+    ATTACKS,
+    Executor,
+    FullSpace,
+    InputError,
+    MaskedSpace,
+    MemoryStore,
+    RunSpec,
+    Schema,
+    Serial,
+    Splits,
+    evaluate,
+)
 from hammingbox.running.executor import BatchResult
 from hammingbox.running.record import evaluate_into
-from toys import same_rows
+from toys import Case, same_rows
 
 
 class Backwards(Executor):
@@ -39,7 +51,7 @@ class Lazy(Serial):
 
 
 @pytest.mark.parametrize("name", ["pcaa", "auto", "ga"])
-def test_the_order_of_batches_does_not_matter(case, name: str) -> None:
+def test_the_order_of_batches_does_not_matter(case: Case, name: str) -> None:
     checkpoint, data, threat = case
     plain = evaluate(checkpoint.victim, data, threat, ATTACKS[name](), batch_size=7)
     other = evaluate(checkpoint.victim, data, threat, ATTACKS[name](), batch_size=7, executor=Backwards())
@@ -52,7 +64,7 @@ def test_the_order_of_batches_does_not_matter(case, name: str) -> None:
         same_rows(store.rows(1), plain.rows)
 
 
-def test_batches_are_locked_one_by_one(case) -> None:
+def test_batches_are_locked_one_by_one(case: Case) -> None:
     checkpoint, data, threat = case
     executor = Lazy()
     with MemoryStore() as store:
@@ -67,7 +79,7 @@ def _compute(sent: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["pcaa", "auto"])
-def test_a_run_can_be_sent_to_another_process(case, name: str) -> None:
+def test_a_run_can_be_sent_to_another_process(case: Case, name: str) -> None:
     checkpoint, data, threat = case
     spec = RunSpec(checkpoint.victim, data, threat, ATTACKS[name](), batch_size=10)
     expected = spec.compute(spec.batches()[1])
@@ -76,7 +88,7 @@ def test_a_run_can_be_sent_to_another_process(case, name: str) -> None:
     same_rows(found, expected)
 
 
-def test_parts_that_do_not_fit(case, splice_splits) -> None:
+def test_parts_that_do_not_fit(case: Case, splice_splits: Splits) -> None:
     checkpoint, data, threat = case
     with pytest.raises(InputError, match="of one schema"):
         RunSpec(checkpoint.victim, splice_splits.test, threat, ATTACKS["ga"]())
@@ -84,7 +96,7 @@ def test_parts_that_do_not_fit(case, splice_splits) -> None:
         RunSpec(checkpoint.victim, data, threat, ATTACKS["ga"](), batch_size=0)
 
 
-def test_spaces_can_be_sent(schema) -> None:
+def test_spaces_can_be_sent(schema: Schema) -> None:
     ids = torch.zeros(2, 5, dtype=torch.int64)
     for space in (FullSpace(schema), MaskedSpace(schema, immutable=["f2"], forbidden={"*": ["c1"]})):
         again = pickle.loads(pickle.dumps(space))

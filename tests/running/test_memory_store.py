@@ -1,13 +1,15 @@
 """A store in memory behaves like the one on disk."""
 
+from pathlib import Path
+
 import torch
 
 from hammingbox import ATTACKS, MemoryStore, Target, evaluate, open_store
 from hammingbox.running.record import evaluate_into
-from toys import same_rows
+from toys import Case, same_rows
 
 
-def test_both_stores_hold_the_same(case, tmp_path) -> None:
+def test_both_stores_hold_the_same(case: Case, tmp_path: Path) -> None:
     checkpoint, data, threat = case
     with open_store(tmp_path, create=True) as disk, MemoryStore() as memory:
         for store in (disk, memory):
@@ -27,7 +29,7 @@ def test_both_stores_hold_the_same(case, tmp_path) -> None:
         same_rows(disk.rows(1, numbers), memory.rows(1, numbers))
 
 
-def test_a_run_without_rows_is_empty(case) -> None:
+def test_a_run_without_rows_is_empty(case: Case) -> None:
     checkpoint, data, threat = case
     with MemoryStore() as store:
         found = evaluate_into(store, checkpoint.victim, data, threat, ATTACKS["ga"]())

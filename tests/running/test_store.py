@@ -4,6 +4,7 @@ import errno
 import multiprocessing
 import sqlite3
 from contextlib import closing
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
@@ -13,20 +14,22 @@ from hammingbox import (
     ATTACKS,
     Checkpoint,
     Dataset,
+    Evaluation,
     FileError,
     FullSpace,
     InputError,
+    Schema,
     Target,
     ThreatModel,
     evaluate,
 )
 from hammingbox.errors import TooExpensiveError
 from hammingbox.running.record import evaluate_into
-from hammingbox.running.store import FILE, open_store, row_locks
-from toys import ToyVictim, same_rows, toy_rows, toy_schema
+from hammingbox.running.store import FILE, SQLiteStore, open_store, row_locks
+from toys import Case, ToyVictim, same_rows, toy_rows, toy_schema
 
 
-def test_a_store_gives_back_what_evaluate_found(case, tmp_path: Path) -> None:
+def test_a_store_gives_back_what_evaluate_found(case: Case, tmp_path: Path) -> None:
     checkpoint, data, threat = case
     plain = evaluate(checkpoint.victim, data, threat, ATTACKS["pcaa"](), batch_size=7, seed=3)
     with open_store(tmp_path, create=True) as store:
@@ -51,31 +54,37 @@ def test_a_store_gives_back_what_evaluate_found(case, tmp_path: Path) -> None:
     assert session.started <= session.updated
 
 
-def test_only_missing_rows_are_attacked(case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_missing_rows_are_attacked(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint, data, threat = case
     plain = evaluate(checkpoint.victim, data, threat, ATTACKS["ga"](), batch_size=5)
     with open_store(tmp_path, create=True) as store:
         evaluate_into(store, checkpoint, data.take(slice(0, 10)), threat, ATTACKS["ga"](), batch_size=5)
-        asked, seen, fell = [], [], []
+        asked: list[int] = []
+        progress: list[tuple[int, int]] = []
         forward = ToyVictim.head
-        monkeypatch.setattr(
-            ToyVictim, "head", lambda self, embedded, ids: (asked.append(len(ids)), forward(self, embedded, ids))[1]
-        )
+
+        def counted(self: ToyVictim, embedded: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+            asked.append(len(ids))
+            return forward(self, embedded, ids)
+
+        monkeypatch.setattr(ToyVictim, "head", counted)
         evaluate_into(store, checkpoint, data.take(slice(0, 10)), threat, ATTACKS["ga"](), batch_size=5)
         assert asked == [8], "all ten rows were recorded: the victim was asked who it is, and nothing else"
         found = evaluate_into(
             store, checkpoint, data, threat, ATTACKS["ga"](), batch_size=5,
-            on_rows=lambda done, fallen: (seen.append(done), fell.append(fallen)),
+            on_rows=lambda done, broken: progress.append((done, broken)),
         )  # fmt: skip
         assert len(asked) > 2
-        assert sum(seen) == 30
-        assert fell == [int(part.success.sum()) for part in (plain.rows.take(r) for r in torch.arange(30).split(5))]
+        assert sum(done for done, _ in progress) == 30
+        assert [broken for _, broken in progress] == [
+            int(part.success.sum()) for part in (plain.rows.take(r) for r in torch.arange(30).split(5))
+        ]
         same_rows(found.rows, plain.rows)
         assert [session.rows for session in store.sessions(1)] == [10, 20]
         assert len(store.runs()) == 1
 
 
-def test_a_goal_is_kept(case, tmp_path: Path) -> None:
+def test_a_goal_is_kept(case: Case, tmp_path: Path) -> None:
     checkpoint, data, threat = case
     goal = Target("class 1")
     plain = evaluate(checkpoint.victim, data, threat, ATTACKS["ga"](), goal=goal)
@@ -86,7 +95,7 @@ def test_a_goal_is_kept(case, tmp_path: Path) -> None:
         assert store.goal(store.runs()[0]) == {"kind": "target", "label": "class 1"}
 
 
-def test_a_refusal_is_noted_and_taken_back(case, tmp_path: Path) -> None:
+def test_a_refusal_is_noted_and_taken_back(case: Case, tmp_path: Path) -> None:
     checkpoint, data, threat = case
     attack = ATTACKS["exhaustive"](max_passes=2)
     with open_store(tmp_path, create=True) as store:
@@ -116,14 +125,15 @@ def test_ids_of_every_width_survive(categories: int, tmp_path: Path) -> None:
 # What cannot go on ---------------------------------------------------------------------------------------------
 
 
-def filled(case, folder: Path) -> Path:
+def filled(case: Case, folder: Path) -> Path:
     checkpoint, data, threat = case
     with open_store(folder, create=True) as store:
         evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"]())
+        assert store.path is not None
         return store.path
 
 
-def test_a_newer_store_is_left_alone(case, tmp_path: Path) -> None:
+def test_a_newer_store_is_left_alone(case: Case, tmp_path: Path) -> None:
     path = filled(case, tmp_path)
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
@@ -146,7 +156,7 @@ def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["text", "cut", "overwritten"])
-def test_a_damaged_store_is_named_and_kept(case, damage: str, tmp_path: Path) -> None:
+def test_a_damaged_store_is_named_and_kept(case: Case, damage: str, tmp_path: Path) -> None:
     path = filled(case, tmp_path)
     content = path.read_bytes()
     broken = {
@@ -171,11 +181,12 @@ def test_a_missing_store_and_a_folder_that_cannot_be_made(tmp_path: Path) -> Non
         store.run(7)
 
 
-def test_a_full_disk_keeps_whole_batches_and_the_run_goes_on(case, schema, tmp_path: Path) -> None:
+def test_a_full_disk_keeps_whole_batches_and_the_run_goes_on(case: Case, schema: Schema, tmp_path: Path) -> None:
     checkpoint, _, threat = case
     data = Dataset(schema, *toy_rows(schema, checkpoint.victim, rows=120))  # more than a page of the file holds
     plain = evaluate(checkpoint.victim, data, threat, ATTACKS["ga"](), batch_size=1)
     with open_store(tmp_path, create=True) as store:
+        assert isinstance(store, SQLiteStore)
         connection = store._database.connection
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages + 1}")
@@ -188,7 +199,7 @@ def test_a_full_disk_keeps_whole_batches_and_the_run_goes_on(case, schema, tmp_p
         same_rows(evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"](), batch_size=1).rows, plain.rows)
 
 
-def test_a_reader_needs_no_permission_to_write(case, tmp_path: Path) -> None:
+def test_a_reader_needs_no_permission_to_write(case: Case, tmp_path: Path) -> None:
     path = filled(case, tmp_path)
     before = sorted(file.name for file in tmp_path.iterdir())
     with open_store(path, readonly=True) as store:
@@ -216,7 +227,7 @@ def test_a_reader_needs_no_permission_to_write(case, tmp_path: Path) -> None:
             assert store.runs()[0].refused == "late"
 
 
-def test_what_is_read_in_a_snapshot_is_of_one_moment(case, tmp_path: Path) -> None:
+def test_what_is_read_in_a_snapshot_is_of_one_moment(case: Case, tmp_path: Path) -> None:
     checkpoint, data, threat = case
     with open_store(tmp_path, create=True) as writer:
         evaluate_into(writer, checkpoint, data.take(slice(0, 10)), threat, ATTACKS["ga"]())
@@ -227,21 +238,24 @@ def test_what_is_read_in_a_snapshot_is_of_one_moment(case, tmp_path: Path) -> No
         assert writer.runs()[0].rows == 30
 
 
-def test_a_store_locked_for_too_long_is_named(case, tmp_path: Path) -> None:
+def test_a_store_locked_for_too_long_is_named(case: Case, tmp_path: Path) -> None:
     filled(case, tmp_path)
-    with open_store(tmp_path) as one, open_store(tmp_path, wait=0.05) as two, one._database.write():
-        assert two.runs(), "readers do not wait"
-        with pytest.raises(FileError, match="a lock that another program holds"):
-            two.refuse(1, "late")
+    with open_store(tmp_path) as one, open_store(tmp_path, wait=0.05) as two:
+        assert isinstance(one, SQLiteStore)
+        with one._database.write():
+            assert two.runs(), "readers do not wait"
+            with pytest.raises(FileError, match="a lock that another program holds"):
+                two.refuse(1, "late")
 
 
 def test_without_locks_a_batch_done_twice_is_recorded_once(
-    case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoint, data, threat = case
     monkeypatch.setattr(row_locks, "_system_locks", lambda: None)
     with open_store(tmp_path, create=True) as one, open_store(tmp_path, create=True) as two:
-        attack, others = ATTACKS["ga"](), []
+        attack = ATTACKS["ga"]()
+        others: list[Evaluation] = []
 
         def meanwhile(_done: int, _fallen: int) -> None:
             if not others:  # the other writer does everything while the first is between two batches
@@ -256,7 +270,7 @@ def test_without_locks_a_batch_done_twice_is_recorded_once(
         same_rows(one.rows(1), found.rows)
 
 
-def work(folder: Path, start: object) -> None:
+def work(folder: Path, start: Barrier) -> None:
     """One of two processes that work on the same run."""
     torch.set_num_threads(1)
     schema = toy_schema((3, 2, 5, 3, 4))
@@ -295,7 +309,7 @@ def test_two_processes_share_a_run(tmp_path: Path) -> None:
         same_rows(store.rows(run.id), plain.rows)
 
 
-def test_a_goal_with_an_unknown_class_leaves_no_run(case, tmp_path: Path) -> None:
+def test_a_goal_with_an_unknown_class_leaves_no_run(case: Case, tmp_path: Path) -> None:
     checkpoint, data, threat = case
     with open_store(tmp_path, create=True) as store:
         with pytest.raises(InputError, match=r"known class .*got 'class 7'. Did you mean 'class [012]'"):
@@ -303,7 +317,9 @@ def test_a_goal_with_an_unknown_class_leaves_no_run(case, tmp_path: Path) -> Non
         assert store.runs() == []
 
 
-def test_a_file_system_without_locks_does_not_stop_a_run(case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_system_without_locks_does_not_stop_a_run(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     checkpoint, data, threat = case
     fcntl = pytest.importorskip("fcntl")
 

@@ -1,8 +1,10 @@
 """What tells one run of the store from another: the parts of its key, and victims and rules that only have names."""
 
 import contextlib
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,13 +13,14 @@ import torch
 from hammingbox import ATTACKS, BlackBox, Checkpoint, Dataset, InputError, MaskedSpace, Target, ThreatModel
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import open_store, space_digest
-from toys import ToyVictim, same_rows
+from toys import Case, ToyVictim, same_rows
 
 
 @pytest.mark.parametrize("part", ["budget", "seed", "attack", "space", "victim", "defence", "goal", "split"])
-def test_every_part_of_the_key_makes_another_run(case, part: str, tmp_path: Path) -> None:
+def test_every_part_of_the_key_makes_another_run(case: Case, part: str, tmp_path: Path) -> None:
     checkpoint, data, threat = case
-    other, space, options = checkpoint, threat, {}
+    other, space = checkpoint, threat
+    options: dict[str, Any] = {}
     attack = ATTACKS["ga"]()
     if part == "budget":
         space = ThreatModel(threat.space, 1)
@@ -30,7 +33,7 @@ def test_every_part_of_the_key_makes_another_run(case, part: str, tmp_path: Path
     elif part == "defence":
         other = Checkpoint(checkpoint.victim, "toy", {}, data.schema, {"defence": "PAdvT()"})
     else:
-        options = {"seed": {"seed": 1}, "goal": {"goal": Target("class 0")}, "split": {"split": "train"}}[part]
+        options = {part: {"seed": 1, "goal": Target("class 0"), "split": "train"}[part]}
     with open_store(tmp_path, create=True) as store:
         evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"]())
         evaluate_into(store, other, data, space, attack, **options)
@@ -39,7 +42,7 @@ def test_every_part_of_the_key_makes_another_run(case, part: str, tmp_path: Path
         assert first.key != second.key
 
 
-def test_rows_that_changed_under_their_numbers_are_refused(case, tmp_path: Path) -> None:
+def test_rows_that_changed_under_their_numbers_are_refused(case: Case, tmp_path: Path) -> None:
     checkpoint, data, threat = case
     with open_store(tmp_path, create=True) as store:
         evaluate_into(store, checkpoint, data, threat, ATTACKS["ga"]())
@@ -55,7 +58,7 @@ def box(answer: tuple[float, float, float], name: str = "") -> BlackBox:
     return BlackBox(lambda rows: np.tile(answer, (len(rows), 1)), name=name)
 
 
-def test_a_victim_without_weights_is_recorded_by_its_name(case, tmp_path: Path) -> None:
+def test_a_victim_without_weights_is_recorded_by_its_name(case: Case, tmp_path: Path) -> None:
     _, data, threat = case
     attack = ATTACKS["random"]()
     one, other = box((0.7, 0.2, 0.1), "one"), box((0.1, 0.2, 0.7), "other")
@@ -70,7 +73,7 @@ def test_a_victim_without_weights_is_recorded_by_its_name(case, tmp_path: Path) 
         assert len(store.runs()) == 2
 
 
-def test_a_victim_that_answers_otherwise_than_recorded_is_refused(case, tmp_path: Path) -> None:
+def test_a_victim_that_answers_otherwise_than_recorded_is_refused(case: Case, tmp_path: Path) -> None:
     _, data, threat = case
     with open_store(tmp_path, create=True) as store:
         for answer, refused in (((0.7, 0.2, 0.1), False), ((0.7, 0.2001, 0.0999), False), ((0.6, 0.3, 0.1), True)):
@@ -83,7 +86,7 @@ def test_a_victim_that_answers_otherwise_than_recorded_is_refused(case, tmp_path
                 evaluate_into(store, checkpoint, data, threat, ATTACKS["random"]())
 
 
-def limited(categories: int):
+def limited(categories: int) -> Callable[[torch.Tensor], torch.Tensor]:
     """A factory of rules: what they share is their name."""
     return lambda ids: torch.arange(5).expand(*ids.shape, 5) < categories
 
@@ -92,9 +95,13 @@ def anything(ids: torch.Tensor) -> torch.Tensor:
     return torch.ones(*ids.shape, 5, dtype=torch.bool)
 
 
-def test_rules_are_recorded_by_names_of_their_own(case, tmp_path: Path) -> None:
+def test_rules_are_recorded_by_names_of_their_own(case: Case, tmp_path: Path) -> None:
     checkpoint, data, _ = case
-    rules = {"two": limited(2), "three": limited(3), "part": partial(anything)}
+    rules: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+        "two": limited(2),
+        "three": limited(3),
+        "part": partial(anything),
+    }
     with open_store(tmp_path, create=True) as store:
         for name, rule in rules.items():
             nameless = ThreatModel(MaskedSpace(data.schema, rule=rule), 2)

@@ -85,7 +85,8 @@ def test_twenty_kills_lose_nothing_and_do_nothing_twice(victim: Path, tmp_path: 
 
     worker = start(victim, torn)
     chance = random.Random(0)
-    kills, unfinished, seen = 0, 0, set()
+    kills, unfinished = 0, 0
+    seen: set[tuple[object, ...]] = set()
     while kills < KILLS:
         process = sitting(worker)
         # Short enough that twenty sittings do not finish the work, long enough that each may write a batch.

@@ -1,26 +1,27 @@
 """Defence tables: errors of every line, and the paper's numbers only where they compare."""
 
 from dataclasses import replace
+from typing import Any
 
 from hammingbox.studies.defence_table import DefenceTable
 from hammingbox.studies.recipe import defended
 from hammingbox.studies.study import Size
 from hammingbox.studies.workspace import Workspace
-from toys.studies import QUICK, CountingTrainer
+from toys.studies import QUICK, CountingTrainer, number
 
 TABLE = DefenceTable(name="x", title="x", source="x", sizes={})
 
 
 def test_errors_of_single_attacks_and_of_all_together(workspace: Workspace, trainer: CountingTrainer) -> None:
     start = replace(QUICK, label="standard")
-    quick = {"epochs": 1, "robust_rows": 4}
+    quick: dict[str, Any] = {"epochs": 1, "robust_rows": 4}
     size = Size(
         victims=(start, defended("HotFlip", start, "hotflip", budget=1, **quick)),
         rows=6, budgets=(2,), attacks=("ga", "gga", "swap"),
     )  # fmt: skip
     (table,) = TABLE.run(workspace, size).tables
     assert [name.split("-")[2] for name in trainer.trained] == ["standard", "hotflip"]
-    errors = {(row[0], row[1]): row[2] for row in table.rows}
+    errors = {(row[0], row[1]): number(row[2]) for row in table.rows}
     assert len(errors) == 2 * (1 + 3 + 3)
     for recipe in size.victims:
         of = {attack: error for (name, attack), error in errors.items() if name == recipe.name}
@@ -43,4 +44,4 @@ def test_the_papers_strongest_attack_is_chosen_among_those_that_ran(workspace: W
     assert papers["strongest of the paper's"] == 60.0
     assert papers["worst of the paper's"] is None, "the paper has no union over attacks"
     for error, of_paper, difference in (row[2:3] + row[5:7] for row in table.rows):
-        assert difference == (None if of_paper is None else error - of_paper)
+        assert difference == (None if of_paper is None else number(error) - number(of_paper))

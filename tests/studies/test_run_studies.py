@@ -35,7 +35,8 @@ def study(name: str, *attacks: str) -> Study:
 
 
 def test_studies_are_written_and_share_their_runs(tmp_path: Path) -> None:
-    studies, started = [study("one", "ga", "gga"), study("two", "gga")], []
+    studies = [study("one", "ga", "gga"), study("two", "gga")]
+    started: list[Study] = []
     finished = list(run_studies(studies, "smoke", tmp_path, on_start=started.append))
     assert started == studies
     assert [done.study for done in finished] == studies

@@ -16,6 +16,7 @@ from hammingbox.studies.grid import plan_grid, run_grid
 from hammingbox.studies.recipe import Recipe, defended
 from hammingbox.studies.study import Size
 from hammingbox.studies.workspace import Workspace
+from hammingbox.threat.synonym_space import neighbours_file
 from toys.studies import QUICK, CountingTrainer
 from toys.texts import small_reviews, write_reviews
 
@@ -50,7 +51,7 @@ def test_spaces_are_built_once_per_data_set(
 ) -> None:
     calls: Counter[str] = Counter()
     monkeypatch.setattr(Task, "space", counted(calls, "space", Task.space))
-    lookup = counted(calls, "neighbours", workspace_module.neighbours_file)
+    lookup = counted(calls, "neighbours", neighbours_file)
     monkeypatch.setattr(workspace_module, "neighbours_file", lookup)
     workspace.data_dir = reviews
     neighbours = with_hotflip(replace(WORDS, neighbours=True))

@@ -1,5 +1,7 @@
 """Slots, layouts and spaces."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from hypothesis import given
@@ -112,7 +114,7 @@ def test_per_row_rule() -> None:
         (lambda s: Schema((Feature("a", ("x",)), Feature("a", ("y",))), ("a", "b")), "distinct feature names"),
     ],
 )
-def test_mistakes_are_named(make, message: str) -> None:
+def test_mistakes_are_named(make: Callable[[Schema], object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         make(toy_schema((3, 3)))
 

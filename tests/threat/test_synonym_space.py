@@ -51,7 +51,8 @@ def test_slots_are_synonyms_and_slot_0_is_the_word(space: SynonymSpace) -> None:
     assert torch.equal(candidates.clean, x)
     assert bool(candidates.contains(x).all())
     assert bool(candidates.valid.gather(1, candidates.layout.starts.expand_as(x)).all())
-    words, changes = space.vocabulary.words, {}
+    words = space.vocabulary.words
+    changes: dict[str, set[str]] = {}
     for row, option in candidates.moves.nonzero().tolist():
         old = words[x[row, candidates.layout.feature_of[option]]]
         changes.setdefault(old, set()).add(words[candidates.ids[row, option]])

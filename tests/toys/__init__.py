@@ -5,15 +5,21 @@ from typing import Any
 import torch
 from torch import nn
 
+from hammingbox.data.dataset import Dataset
 from hammingbox.data.schema import Feature, Schema
 from hammingbox.evaluation.rows import Rows
 from hammingbox.threat.candidates import Candidates
 from hammingbox.threat.goal import RowGoals
 from hammingbox.threat.layout import Layout
 from hammingbox.threat.space import Space
+from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Embedded, Ids, Labels, Logits
+from hammingbox.victims.checkpoint import Checkpoint
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.category_embedding import CategoryEmbedding
+
+Case = tuple[Checkpoint, Dataset, ThreatModel]
+"""What a run of the store is of."""
 
 
 def toy_schema(cardinalities: tuple[int, ...], classes: int = 3) -> Schema:
@@ -30,10 +36,9 @@ class ToyVictim(Victim):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.embedding = CategoryEmbedding(cardinalities, 4, positions="own")
-            self.body = nn.Sequential(
-                nn.Flatten(), nn.Dropout(0.5), nn.Linear(4 * len(cardinalities), 16), nn.Tanh(), nn.Linear(16, classes)
-            )
-            self.body[-1].weight.data.mul_(3)
+            first, last = nn.Linear(4 * len(cardinalities), 16), nn.Linear(16, classes)
+            last.weight.data.mul_(3)
+            self.body = nn.Sequential(nn.Flatten(), nn.Dropout(0.5), first, nn.Tanh(), last)
 
     def embed(self, ids: Ids) -> Embedded:
         return self.embedding(ids)

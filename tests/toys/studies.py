@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hammingbox.report.artefacts.table import Value
 from hammingbox.reproduction.recipes import SPLICE_QUICK
 from hammingbox.running.store import open_store
 from hammingbox.studies.workspace import Workspace
@@ -55,6 +56,12 @@ def trainer(finished_victims: Path) -> CountingTrainer:
 def workspace(tmp_path: Path, trainer: CountingTrainer) -> Iterator[Workspace]:
     with open_store(tmp_path, create=True) as store:
         yield Workspace(tmp_path, store, train=trainer)
+
+
+def number(value: Value) -> float:
+    """The value of a cell that must hold a number."""
+    assert isinstance(value, int | float)
+    return value
 
 
 def reopened(workspace: Workspace) -> Workspace:
