@@ -13,7 +13,18 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from hammingbox import ATTACKS, Checkpoint, Dataset, FullSpace, InputError, MaskedSpace, Target, ThreatModel
+from hammingbox import (
+    ATTACKS,
+    AnyOther,
+    Checkpoint,
+    Dataset,
+    FullSpace,
+    Goal,
+    InputError,
+    MaskedSpace,
+    Target,
+    ThreatModel,
+)
 from hammingbox.cli import console
 from hammingbox.cli.app import app
 from hammingbox.evaluation.diagnose import Finding
@@ -61,7 +72,7 @@ def test_list_and_show(folder: Path) -> None:
     assert "swap" in run("results", "list", folder / "out")
     best = max(runs, key=lambda r: r["success"])
     shown = run("results", "show", folder / "out", best["run"])
-    assert "sitting from" in shown
+    assert "session from" in shown
     assert "->" in shown
     facts = json.loads(run("results", "show", folder / "out", best["run"], "--json"))
     assert facts["sessions"][0]["environment"]["threads"] == 1
@@ -98,26 +109,26 @@ def test_where_every_attack_refuses_nothing_is_made_up(folder: Path) -> None:
     assert re.search(r"cnn \(one\) +none +-$", run(*refused), re.M), "no row was looked at: the clean error is unknown"
 
 
-def test_victims_are_asked_at_the_largest_budget_and_the_page_is_built_once(
+def test_victims_are_queried_at_the_largest_budget_and_the_page_is_built_once(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, built = [], []
+    queried_at, built = [], []
 
-    def ask(_victim: object, _rows: object, threat: ThreatModel) -> list[Finding]:
-        asked.append(threat.budget)
+    def query(_victim: object, _rows: object, threat: ThreatModel, *, goal: Goal) -> list[Finding]:
+        queried_at.append((threat.budget, goal))
         return []
 
     def build(place: Path, *, queried: dict[str, object]) -> None:
         built.append((place, len(queried)))
 
-    monkeypatch.setattr("hammingbox.cli.compare.diagnose_victim", ask)
+    monkeypatch.setattr("hammingbox.report.comparison.diagnose_victim", query)
     monkeypatch.setattr("hammingbox.cli.compare.write_report", build)
     cells = json.loads(
         run("compare", "splice", folder / "one", folder / "two", "--attacks", "random", "--budgets", "0,2,1",
             "--rows", 2, "--out", tmp_path, "--json")
     )  # fmt: skip
     assert [cell["refused"] for cell in cells] == [None] * 6
-    assert asked == [2, 2]
+    assert queried_at == [(2, AnyOther()), (2, AnyOther())]
     assert built == [(tmp_path, 2)]
 
 
@@ -132,7 +143,7 @@ def test_report_takes_the_file_and_speaks_once_of_a_victim_that_changed(folder: 
     shutil.copytree(folder / "two", tmp_path / "victim", dirs_exist_ok=True)
     done = CliRunner().invoke(app, ["report", str(tmp_path / "out"), "--diagnose"])
     assert done.exit_code == 0
-    assert done.stderr.count("was trained anew since") == 1
+    assert done.stderr.count("was trained again since") == 1
     assert str(tmp_path / "victim") in done.stderr
 
 
@@ -236,7 +247,7 @@ def test_reproduce_plans_runs_and_goes_on(tmp_path: Path) -> None:
     assert "train splice" in plan
     assert list(tmp_path.iterdir()) == [], "a plan leaves nothing behind"
     shown = run("reproduce", "complexity", "--preset", "smoke", "--out", tmp_path)
-    assert "In 0 of 15 lines the count differs" in shown
+    assert "In 0 of 40 lines the count differs" in shown
     runs = json.loads(run("results", "list", tmp_path, "--json"))
     assert len(runs) == 40
     assert (tmp_path / "complexity" / "growth.pdf").is_file()
