@@ -184,10 +184,10 @@ def test_a_query_limit_bounds_every_attack(name: str, queries: int, schema: Sche
 @pytest.mark.parametrize(
     "attack",
     [
-        Swap(fresh=True, steps=25, patience=3),
-        Swap(steps=40, tries=2, starts=9, patience=1),
+        Swap(fresh=True, steps=10, patience=3),
+        Swap(steps=12, tries=2, starts=9, patience=1),
         Swap(steps=1, fresh=True),
-        Local(steps=40, tries=1, starts=7, patience=2, sweep=3),
+        Local(steps=15, tries=1, starts=7, patience=2, sweep=3),
         Local(steps=0),
         HotFlip(beam=100),
         Greedy(beam=3),
@@ -200,7 +200,7 @@ def test_a_query_limit_bounds_every_attack(name: str, queries: int, schema: Sche
 def test_bounds_hold_for_unusual_settings(attack: Attack, bias: float) -> None:
     schema = toy_schema((3, 2, 5, 1, 4))
     victim = Recorder(schema.cardinalities, bias=bias)
-    x, y = toy_rows(schema, victim)
+    x, y = toy_rows(schema, victim, rows=6)
     space = MaskedSpace(schema, forbidden={"f2": ["c4", "c1"]})  # rows have different numbers of points
     for budget in (1, 2, 3):
         passes = passes_of(attack, victim, x, y, space, budget)
