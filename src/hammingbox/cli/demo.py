@@ -24,7 +24,7 @@ def demo(
     folder: Annotated[Path, typer.Option("--out", help="Folder for the victim, results and report.")] = Path(
         "runs/demo"
     ),
-    rows: Annotated[int, typer.Option(min=1, help="Test rows attacked.")] = 100,
+    rows: Annotated[int, typer.Option(min=1, help="Test rows attacked.")] = 60,
 ) -> None:
     """Trains the Splice LSTM, compares attacks at budgets 1 to 5, verifies the results, writes a report."""
     task, victim = Task.of("splice"), folder / "victim"
