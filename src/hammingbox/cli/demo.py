@@ -14,10 +14,8 @@ from hammingbox.errors import FileError
 from hammingbox.report.comparison import ComparisonJob
 from hammingbox.report.page.folder import write_report
 from hammingbox.running.verify_store import verify_store
-from hammingbox.training.config import TrainConfig
-from hammingbox.training.job import train_victim
-from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
-from hammingbox.victims.zoo.registry import build
+from hammingbox.training.standard_job import train_standard
+from hammingbox.victims.checkpoint import load_checkpoint
 
 
 def demo(
@@ -31,11 +29,10 @@ def demo(
     schema = task.splits.schema
     try:
         checkpoint = load_checkpoint(victim, schema=schema)
-    except FileError:  # the first time
-        untrained = Checkpoint(build("lstm", schema, seed=0), "lstm", {}, schema)
-        config = TrainConfig()
-        with training_progress("lstm", task.name, config) as callbacks:
-            train_victim(task.splits, untrained, config, victim, data=task.name, **callbacks)
+    except FileError:  # the first time, or damaged
+        train_standard(
+            task.splits, task.source, victim, data=task.name, model="lstm", overwrite=True, watch=training_progress
+        )
         checkpoint = load_checkpoint(victim, schema=schema)
     training = checkpoint.training
     say(f"victim: LSTM, test accuracy {100 * training['test_accuracy']:.2f} %, trained in {training['seconds']:.0f} s")

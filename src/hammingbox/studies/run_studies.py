@@ -13,7 +13,8 @@ from hammingbox.running.store import FILE, Store, open_store
 from hammingbox.studies.plan import Work
 from hammingbox.studies.records import Records
 from hammingbox.studies.study import PRESETS, Outcome, Study
-from hammingbox.studies.workspace import WatchRows, WatchTraining, Workspace, ignore_rows, ignore_training
+from hammingbox.studies.workspace import WatchRows, Workspace, ignore_rows
+from hammingbox.training.history import WatchTraining, unwatched
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def run_studies(
     *,
     data_dir: Path | None = None,
     on_start: Callable[[Study], None] = lambda _: None,
-    watch_training: WatchTraining = ignore_training,
+    watch_training: WatchTraining = unwatched,
     watch_rows: WatchRows = ignore_rows,
 ) -> Iterator[FinishedStudy]:
     """Runs studies one after the other, or continues them, and writes the tables and figures of each.

@@ -21,7 +21,7 @@ from hammingbox.threat.space import Space
 from hammingbox.threat.synonym_space import neighbours_file
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
-from hammingbox.training.history import Callbacks
+from hammingbox.training.history import WatchTraining, unwatched
 from hammingbox.training.job import train_victim
 from hammingbox.victims.checkpoint import CONFIG, Checkpoint, load_checkpoint
 from hammingbox.victims.released import ips_lstm
@@ -30,20 +30,12 @@ from hammingbox.victims.zoo.registry import build
 OnRows = Callable[[int, int], None]
 WatchRows = Callable[[str, int], AbstractContextManager[OnRows]]
 """Shows the progress of a run: takes a label and the number of rows, gives the callback of `evaluate_into`."""
-WatchTraining = Callable[[str, str, TrainConfig], AbstractContextManager[Callbacks]]
-"""Shows the progress of a training of a model on data: gives the callbacks of `train_victim`."""
 
 
 @contextmanager
 def ignore_rows(_label: str, _rows: int) -> Iterator[OnRows]:
     """Shows no progress of a run."""
     yield lambda _done, _broken: None
-
-
-@contextmanager
-def ignore_training(_model: str, _data: str, _config: TrainConfig) -> Iterator[Callbacks]:
-    """Shows no progress of a training."""
-    yield {}
 
 
 @dataclass
@@ -64,7 +56,7 @@ class Workspace:
 
     folder: Path
     store: Store
-    watch_training: WatchTraining = ignore_training
+    watch_training: WatchTraining = unwatched
     watch: WatchRows = ignore_rows
     data_dir: Path | None = None
     train: Callable[..., object] = train_victim
