@@ -33,14 +33,7 @@ from hammingbox.report.artefacts.figures import success_figure
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import open_store
 from toys import ToyVictim, toy_rows, toy_schema
-
-
-def run(*arguments: object) -> str:
-    """The program in this process: a new one for each command would import torch each time."""
-    done = CliRunner().invoke(app, ["--threads", "1", *map(str, arguments)])
-    if done.exception is not None:
-        raise done.exception
-    return done.stdout
+from toys.program import call_program as run
 
 
 @pytest.fixture(scope="module")
