@@ -169,7 +169,7 @@ class Rows {
       passes: (row) => this.forward[row] + this.backward[row],
     }[order.replace("-", "")];
     if (!by) return rows;
-    const sign = order.startsWith("-") ? -1 : 1;
-    return rows.sort((a, b) => sign * (by(a) - by(b)) || a - b);
+    const direction = order.startsWith("-") ? -1 : 1;
+    return rows.sort((a, b) => direction * (by(a) - by(b)) || a - b);
   }
 }
