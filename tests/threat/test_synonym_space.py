@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,14 @@ def victim(request: pytest.FixtureRequest) -> Victim:
     model = build(request.param, small_splits().schema, **settings)
     fit(model, small_splits(), TrainConfig(epochs=4, batch_size=16, learning_rate=3e-2))
     return model
+
+
+def test_a_space_can_be_sent_to_another_process(space: SynonymSpace) -> None:
+    x, _ = small_splits().test.batch(slice(None))
+    again = pickle.loads(pickle.dumps(space))
+    assert again.to_json() == space.to_json()
+    assert torch.equal(again.candidates(x).ids, space.candidates(x).ids)
+    assert torch.equal(again.candidates(x).valid, space.candidates(x).valid)
 
 
 def test_slots_are_synonyms_and_slot_0_is_the_word(space: SynonymSpace) -> None:
