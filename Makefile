@@ -6,7 +6,9 @@ BIN    := $(VENV)/bin
 CORE   := $(VENV)/.core
 READY  := $(VENV)/.dev
 
-# Modules are compiled when they are first imported: compiling all of torch ahead costs more than the demo needs.
+# Modules are compiled when they are first imported, and kept: compiling all of torch ahead costs more than the demo
+# needs. An environment that forbids to keep them would make every process of the tests compile torch again.
+unexport PYTHONDONTWRITEBYTECODE
 PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
 # Idle OpenMP threads that spin for long make a busy machine ten times slower (measured: 49 s against 4 s per epoch).
