@@ -3,6 +3,7 @@
 import multiprocessing
 import pickle
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 import torch
@@ -23,6 +24,7 @@ from hammingbox import (
 from hammingbox.running.executor import BatchResult
 from hammingbox.running.record import evaluate_into
 from toys import Case, same_rows
+from toys.processes import compute_elsewhere
 
 
 class Backwards(Executor):
@@ -72,19 +74,13 @@ def test_batches_are_locked_one_by_one(case: Case) -> None:
     assert executor.taken == [1, 2, 3, 4, 5], "a batch is taken only when the one before it is recorded"
 
 
-def _compute(sent: bytes) -> bytes:
-    torch.set_num_threads(1)
-    spec, places = pickle.loads(sent)
-    return pickle.dumps(spec.compute(places))
-
-
 @pytest.mark.parametrize("name", ["pcaa", "auto"])
 def test_a_run_can_be_sent_to_another_process(case: Case, name: str) -> None:
     checkpoint, data, threat = case
     spec = RunSpec(checkpoint.victim, data, threat, ATTACKS[name](), batch_size=10)
     expected = spec.compute(spec.batches()[1])
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        found = pickle.loads(pool.apply(_compute, (pickle.dumps((spec, spec.batches()[1])),)))
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        found = pickle.loads(pool.submit(compute_elsewhere, pickle.dumps((spec, spec.batches()[1]))).result(120))
     same_rows(found, expected)
 
 

@@ -3,9 +3,7 @@
 import errno
 import multiprocessing
 import sqlite3
-from collections.abc import Iterable, Iterator
 from contextlib import closing
-from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
@@ -19,18 +17,16 @@ from hammingbox import (
     FileError,
     FullSpace,
     InputError,
-    RunSpec,
     Schema,
-    Serial,
     Target,
     ThreatModel,
     evaluate,
 )
 from hammingbox.errors import TooExpensiveError
-from hammingbox.running.executor import BatchResult
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import FILE, SQLiteStore, open_store, row_locks
 from toys import Case, ToyVictim, same_rows, toy_rows, toy_schema
+from toys.processes import share_a_run
 
 
 def test_a_store_gives_back_what_evaluate_found(case: Case, tmp_path: Path) -> None:
@@ -274,36 +270,10 @@ def test_without_locks_a_batch_done_twice_is_recorded_once(
         same_rows(one.rows(1), found.rows)
 
 
-class Meeting(Serial):
-    """Waits after its first batch, which is written by then, until another process has one too."""
-
-    def __init__(self, meet: Barrier) -> None:
-        self.meet = meet
-
-    def run(self, spec: RunSpec, batches: Iterable[torch.Tensor]) -> Iterator[BatchResult]:
-        for number, result in enumerate(super().run(spec, batches)):
-            yield result
-            if number == 0:
-                self.meet.wait(60)
-
-
-def work(folder: Path, meet: Barrier) -> None:
-    """One of two processes that work on the same run."""
-    torch.set_num_threads(1)
-    schema = toy_schema((3, 2, 5, 3, 4))
-    victim = ToyVictim(schema.cardinalities)
-    x, y = toy_rows(schema, victim, rows=30)
-    with open_store(folder, create=True) as store:
-        evaluate_into(
-            store, Checkpoint(victim, "toy", {}, schema), Dataset(schema, x, y), ThreatModel(FullSpace(schema), 2),
-            ATTACKS["pcaa"](), batch_size=2, executor=Meeting(meet),
-        )  # fmt: skip
-
-
 def test_two_processes_share_a_run(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     meet = context.Barrier(2)
-    workers = [context.Process(target=work, args=(tmp_path, meet)) for _ in range(2)]
+    workers = [context.Process(target=share_a_run, args=(tmp_path, meet)) for _ in range(2)]
     for worker in workers:
         worker.start()
     for worker in workers:
