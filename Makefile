@@ -28,12 +28,12 @@ $(READY): $(CORE)
 demo: $(CORE)    ## train the Splice LSTM, compare all attacks, write runs/demo/report.html
 	$(BIN)/hammingbox demo --out runs/demo
 
-test: $(READY)   ## the whole test suite
-	$(BIN)/pytest -n 2
+test: $(READY)   ## the whole test suite; the tests of a file share a worker, and what they train
+	$(BIN)/pytest -n 2 --dist loadscope
 
 # Apart from `test`: before Python 3.12 measuring adds 35 to 85 % of processor time.
 coverage: $(READY)  ## the whole test suite, then the share of lines it ran
-	$(BIN)/pytest -n 2 --cov --cov-report=term
+	$(BIN)/pytest -n 2 --dist loadscope --cov --cov-report=term
 
 lint: $(READY)   ## format, style, types, layers, the report's JavaScript
 	$(BIN)/ruff format --check .
