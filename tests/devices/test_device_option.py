@@ -44,5 +44,5 @@ def test_every_command_runs_on_the_device(table: Path, tmp_path: Path, ghost: to
     )  # fmt: skip
     run("attack", *own, "--victim", robust, "--attack", "greedy", "--budget", 1, "--rows", 8, "--out", results)
     run("compare", *own, robust, "--attacks", "hotflip", "--budgets", 1, "--rows", 6)
-    run("diagnose", *own, "--victim", robust, "--budgets", 1, "--rows", 2)
+    run("diagnose", *own, "--victim", robust, "--budgets", 1, "--rows", 1)
     run("verify", results, "--data-dir", tmp_path)
