@@ -88,6 +88,7 @@ DEFENCE_AG = DefenceTable(
     name="defence-ag",
     title="Defences on AG's News",
     source="Table 5 and Figure 4",
+    figure="Figure 4",
     sizes={
         "smoke": Size(
             victims=_defended(SPLICE_QUICK, 2, epochs=1, robust_rows=20), rows=20, budgets=(2,), attacks=_QUICK

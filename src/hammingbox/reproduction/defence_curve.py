@@ -7,8 +7,9 @@ from hammingbox.report.artefacts.figures import curve_figure
 from hammingbox.reproduction.defence_ag import ALONE, SHORTER, TRAINING, wide
 from hammingbox.reproduction.defence_imdb import MIXTURE, ZETA
 from hammingbox.reproduction.recipes import AG, AG_WIDE, SPLICE, SPLICE_QUICK
-from hammingbox.studies.defence_table import CLEAN, COMMON_REASONS, WORST, DefenceTable, errors, evaluated
+from hammingbox.studies.defence_table import COMMON_REASONS, DefenceTable, errors, evaluated
 from hammingbox.studies.grid import Grid
+from hammingbox.studies.line_errors import CLEAN, WORST
 from hammingbox.studies.recipe import Recipe, defended
 from hammingbox.studies.statistics import over_seeds
 from hammingbox.studies.study import Outcome, Size
@@ -16,6 +17,8 @@ from hammingbox.studies.study import Outcome, Size
 
 class DefenceCurve(DefenceTable):
     """A defence table with a figure per budget: clean error against the error under the worst attack."""
+
+    draws_bars = False
 
     def outcome(self, grid: Grid, size: Size) -> Outcome:
         """The tables, and one figure per budget."""

@@ -133,6 +133,7 @@ DEFENCE_IMDB = DefenceTable(
     name="defence-imdb",
     title="Defences on IMDB",
     source="Table 4 and Figure 3",
+    figure="Figure 3",
     sizes={
         "smoke": Size(victims=_all(_SMOKE, 2, epochs=1, robust_rows=20), rows=20, budgets=(2,), attacks=_QUICK),
         "cpu": Size(
