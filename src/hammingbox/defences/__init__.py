@@ -14,6 +14,7 @@ from hammingbox.defences.trades import Trades
 DEFENCES: dict[str, Callable[..., Defence]] = {
     "standard": Standard,
     "padvt": PAdvT,
+    "padvt_paper": PAdvT.paper,
     "trades": Trades,
     "hotflip": HotFlipTraining,
     "swap": SwapTraining,
