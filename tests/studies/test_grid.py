@@ -1,13 +1,15 @@
 """Grids: a plan lists what a run does, runs are shared and resumed, missing data is named."""
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from hammingbox import FullSpace, ThreatModel
 from hammingbox.attacks import ATTACKS
-from hammingbox.errors import FileError
+from hammingbox.errors import FileError, VictimError
 from hammingbox.reproduction.recipes import IPS
 from hammingbox.studies.grid import grid_cells, plan_grid, refusals, run_grid
 from hammingbox.studies.study import Size
@@ -87,3 +89,52 @@ def test_only_missing_data_is_skipped(workspace: Workspace) -> None:
     size = Size(victims=(QUICK,), rows=2, budgets=(1,), attacks=("gga",))
     with pytest.raises(FileError, match="no space"):
         run_grid(replace(workspace, train=full), size)
+
+
+def test_a_line_stands_for_all_of_its_trainings(workspace: Workspace, trainer: CountingTrainer) -> None:
+    lines = (replace(QUICK, trainings=2), replace(QUICK, label="again", training={"epochs": 2}))
+    size = Size(victims=lines, rows=3, budgets=(1,), attacks=("ga", "gga"), attack_rows={"ga": 2})
+    planned = plan_grid(workspace, size)
+    assert [step.what.split(" (")[0].split(":")[0] for step in planned] == [
+        "train splice, small CNN", *["splice, small CNN"] * 2,
+        "train splice, small CNN, training seed 1", *["splice, small CNN, training seed 1"] * 2,
+        "train splice, again", *["splice, again"] * 2,
+    ]  # fmt: skip
+    assert [step.rows for step in planned if "train " not in step.what] == [2, 3] * 3
+    grid = run_grid(workspace, size)
+    assert trainer.trained == [QUICK.folder, QUICK.seeded(1).folder, lines[1].folder]
+    first, second = (grid.of(line) for line in lines)
+    assert [(cell.recipe.seed, cell.attack, cell.rows) for cell in first] == [
+        (0, "ga", 2), (0, "gga", 3), (1, "ga", 2), (1, "gga", 3),
+    ]  # fmt: skip
+    assert [len(cell.evaluations[0].rows) for cell in first] == [2, 3, 2, 3]
+    assert set(first[0].evaluations[0].rows.numbers.tolist()) < set(first[1].evaluations[0].rows.numbers.tolist())
+    assert {cell.recipe.seed for cell in second} == {0}
+    assert grid.of(replace(lines[0])) == [], "a line is found by its recipe in the size"
+    assert sum(step.rows for step in plan_grid(reopened(workspace), size)) == 0
+
+
+def test_a_plan_counts_only_the_rows_that_a_larger_study_adds(workspace: Workspace) -> None:
+    size = Size(victims=(QUICK,), rows=3, budgets=(1,), attacks=("gga",))
+    plan_grid(workspace, size)
+    assert sum(step.rows for step in plan_grid(workspace, replace(size, rows=5))) == 2
+    run_grid(workspace, size)
+    (left,) = (step for step in plan_grid(reopened(workspace), replace(size, rows=5)) if "gga" in step.what)
+    assert left.rows == 2
+    assert "3 rows are recorded" in left.note
+
+
+def test_a_training_that_fails_is_named_and_the_others_run(workspace: Workspace) -> None:
+    train = workspace.train
+
+    def diverging(splits: Any, start: Any, config: Any, folder: Path, **settings: Any) -> None:
+        if config.seed == 1:
+            raise VictimError("expected a finite training loss, got NaN.")
+        train(splits, start, config, folder, **settings)
+
+    size = Size(victims=(replace(QUICK, trainings=3),), rows=2, budgets=(1,), attacks=("gga",))
+    grid = run_grid(replace(workspace, train=diverging), size)
+    assert [cell.recipe.seed for cell in grid.of(size.victims[0])] == [0, 2]
+    assert grid.skipped == [
+        "splice, small CNN, training seed 1: the training failed: expected a finite training loss, got NaN."
+    ]

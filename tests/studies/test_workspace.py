@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from hammingbox import load_checkpoint
 from hammingbox.errors import InputError
@@ -15,14 +16,18 @@ from hammingbox.studies import workspace as workspace_module
 from hammingbox.studies.grid import plan_grid, run_grid
 from hammingbox.studies.recipe import Recipe, defended
 from hammingbox.studies.study import Size
-from hammingbox.studies.workspace import Workspace
+from hammingbox.studies.workspace import Workspace, drawn_rows
 from hammingbox.threat.synonym_space import neighbours_file
+from hammingbox.training.job import train_victim
+from hammingbox.victims.checkpoint import weights_digest
+from hammingbox.victims.zoo.registry import build
 from toys.studies import QUICK, CountingTrainer
 from toys.texts import small_reviews, write_reviews
 
 WORDS = Recipe(
     label="standard", data="imdb", model="word_cnn", model_settings={"dim": 4, "channels": 4}, training={"epochs": 1}
 )
+FIRST_DRAW = [50, 134, 179, 251, 427, 840]
 
 
 def with_hotflip(start: Recipe) -> tuple[Recipe, Recipe]:
@@ -106,3 +111,55 @@ def test_a_victim_trained_with_other_defaults_is_refused(workspace: Workspace) -
         replace(found, training=found.training | changed).save(path)
         with pytest.raises(InputError, match="defaults have changed"):
             replace(workspace, _checkpoints={}).checkpoint(recipe)
+
+
+def test_trainings_of_other_seeds_start_elsewhere_and_differ_in_every_random_part(workspace: Workspace) -> None:
+    def weights(recipe: Recipe) -> torch.Tensor:
+        return torch.cat([p.detach().flatten() for p in workspace.untrained(recipe).victim.parameters()])
+
+    assert torch.equal(weights(QUICK), weights(QUICK.seeded(0)))
+    assert not torch.equal(weights(QUICK), weights(QUICK.seeded(1)))
+    recipe = defended("HotFlip", QUICK, "hotflip", budget=1, epochs=1, robust_rows=2, train_rows=64)
+    for seed in (0, 1):
+        found = workspace.checkpoint(recipe.seeded(seed))
+        assert found.training["config"]["seed"] == seed, "of row order, dropout and inner attacks"
+        start = load_checkpoint(workspace.path(QUICK.seeded(seed)))
+        assert start.training["config"]["seed"] == seed, "the start is a training of the same seed"
+    one, two = (workspace.checkpoint(recipe.seeded(seed)).victim.state_dict() for seed in (0, 1))
+    assert all(not torch.equal(one[name], two[name]) for name in one)
+
+
+def test_a_training_starts_from_the_start_of_its_seed(workspace: Workspace) -> None:
+    starts: dict[str, str] = {}
+
+    def train(splits: Any, start: Any, config: Any, folder: Path, **settings: Any) -> None:
+        starts[folder.name] = weights_digest(start.victim)
+        train_victim(splits, start, config, folder, **settings)
+
+    recipe = defended("HotFlip", QUICK, "hotflip", budget=1, epochs=1, robust_rows=2, train_rows=64).seeded(1)
+    own = replace(workspace, train=train)
+    own.checkpoint(recipe)
+    assert starts[recipe.folder] == weights_digest(load_checkpoint(own.path(QUICK.seeded(1))).victim)
+    assert starts[QUICK.seeded(1).folder] == weights_digest(build("cnn", own.task(QUICK).splits.schema, seed=1,
+                                                                  **QUICK.model_settings))  # fmt: skip
+
+
+def test_rows_are_drawn_by_a_seed(workspace: Workspace) -> None:
+    test = workspace.task(QUICK).splits.test
+    some, more = workspace.rows(QUICK, 20), workspace.rows(QUICK, 200)
+    assert len(some) == 20
+    places = [test.numbers.tolist().index(number) for number in some.numbers.tolist()]
+    assert places == sorted(places)
+    assert some.numbers.tolist() != test.numbers[:20].tolist(), "not the first rows"
+    assert set(some.numbers.tolist()) < set(more.numbers.tolist()), "a larger draw contains a smaller one"
+    assert torch.equal(workspace.rows(QUICK.seeded(3), 20).numbers, some.numbers), "all trainings share their rows"
+    assert torch.equal(workspace.rows(QUICK, 10_000).numbers, test.numbers), "all rows, in order"
+    assert torch.equal(some.ids, test.ids[places])
+
+
+def test_draws_are_even_and_do_not_depend_on_the_machine() -> None:
+    numbers = torch.arange(1000)
+    assert drawn_rows(numbers, 6).tolist() == FIRST_DRAW
+    halves = (drawn_rows(numbers, 400) < 500).sum().item()
+    assert 160 < halves < 240
+    assert drawn_rows(numbers + 7, 6).tolist() != FIRST_DRAW, "the row's number counts, not its place"

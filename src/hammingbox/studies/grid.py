@@ -6,8 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from hammingbox.attacks import ATTACKS, Attack
-from hammingbox.data.dataset import Dataset
-from hammingbox.errors import TooExpensiveError
+from hammingbox.errors import TooExpensiveError, VictimError
 from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.studies.plan import Work, expected_passes, plan_training, seconds_per_pass
 from hammingbox.studies.recipe import Recipe
@@ -18,23 +17,27 @@ from hammingbox.victims.victim import Victim
 
 @dataclass(frozen=True)
 class GridCell:
-    """One attack on one victim at one budget.
+    """One attack on one training of a victim at one budget.
 
     Attributes:
-        recipe: the victim.
+        line: the line of the table that the cell belongs to; it may stand for several trainings.
+        recipe: the victim, with the seed of its training.
         attack: the attack's name.
         settings: settings of the attack that differ from its defaults.
         budget: number of changes allowed.
-        seeds: the seeds to run; one where the attack is deterministic.
+        seeds: the seeds of the attack to run; one where the attack is deterministic.
+        rows: number of test rows.
         evaluations: one per seed once the cell has run; empty before that, and where the attack refused.
         refused: why the attack refused to run, if it did.
     """
 
+    line: Recipe
     recipe: Recipe
     attack: str
     settings: Mapping[str, Any]
     budget: int
     seeds: range
+    rows: int
     evaluations: tuple[Evaluation, ...] = ()
     refused: str = ""
 
@@ -45,33 +48,41 @@ class GridCell:
 
 @dataclass
 class Grid:
-    """All cells that ran, and the victims that were skipped, each with the reason."""
+    """All cells that ran, and the victims and trainings that were skipped or failed, each with the reason."""
 
     cells: list[GridCell] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
     def of(self, recipe: Recipe) -> list[GridCell]:
-        """The cells of one victim, attack by attack; empty when it was skipped."""
-        return [cell for cell in self.cells if cell.recipe is recipe]
+        """The cells of one line, training by training and attack by attack; empty when it was skipped.
+
+        Args:
+            recipe: as it stands in the size of the study, with its number of trainings.
+        """
+        return [cell for cell in self.cells if cell.line is recipe]
 
 
 def grid_cells(workspace: Workspace, size: Size) -> Iterator[tuple[Recipe, str, list[GridCell]]]:
     """Walks the grid in the order in which it runs: the only place that knows what a study consists of.
 
     Yields:
-        A victim, the reason why it must be skipped (empty if its data is there), and its cells (none if skipped).
+        A victim, the reason why it must be skipped (empty if its data is there), and its cells (none if skipped). A
+        line with several trainings is several victims; a skipped line is named once.
     """
-    for recipe in size.victims:
-        reason = workspace.missing(recipe)
-        yield recipe, reason, [] if reason else list(_cells_of(recipe, size))
+    for line in size.victims:
+        if reason := workspace.missing(line):
+            yield line, reason, []
+            continue
+        for recipe in line.each_training():
+            yield recipe, "", list(_cells_of(line, recipe, size))
 
 
-def _cells_of(recipe: Recipe, size: Size) -> Iterator[GridCell]:
+def _cells_of(line: Recipe, recipe: Recipe, size: Size) -> Iterator[GridCell]:
     for attack in size.attacks:
         settings = size.attack_settings.get(attack, {})
         seeds = range(size.seeds if ATTACKS[attack](**settings).randomised else 1)
         for budget in size.budgets:
-            yield GridCell(recipe, attack, settings, budget, seeds)
+            yield GridCell(line, recipe, attack, settings, budget, seeds, size.rows_of(attack))
 
 
 def refusals(cells: Iterable[GridCell]) -> tuple[str, ...]:
@@ -81,19 +92,33 @@ def refusals(cells: Iterable[GridCell]) -> tuple[str, ...]:
 
 
 def run_grid(workspace: Workspace, size: Size) -> Grid:
-    """Runs every cell that is not recorded yet. A victim whose data is missing is skipped."""
+    """Runs every cell that is not recorded yet.
+
+    A victim whose data is missing is skipped, and so is a training that fails because its loss is not finite.
+    """
     grid = Grid()
-    for recipe, reason, cells in grid_cells(workspace, size):
-        if reason:
-            grid.skipped.append(f"{recipe.name}: {reason}")
-        grid.cells += [_run(workspace, cell, size.rows) for cell in cells]
+    for recipe, missing, cells in grid_cells(workspace, size):
+        if reason := missing or _failure(workspace, recipe):
+            grid.skipped.append(f"{recipe.one_training}: {reason}")
+            continue
+        grid.cells += [_run(workspace, cell) for cell in cells]
     return grid
 
 
-def _run(workspace: Workspace, cell: GridCell, rows: int) -> GridCell:
+def _failure(workspace: Workspace, recipe: Recipe) -> str:
+    """Why the training of a victim failed; empty if it did not. The victim is trained if it has no checkpoint yet."""
+    try:
+        workspace.checkpoint(recipe)
+    except VictimError as error:
+        return f"the training failed: {error}"
+    return ""
+
+
+def _run(workspace: Workspace, cell: GridCell) -> GridCell:
     try:
         found = [
-            workspace.evaluate(cell.recipe, cell.attack, cell.budget, seed, rows, cell.settings) for seed in cell.seeds
+            workspace.evaluate(cell.recipe, cell.attack, cell.budget, seed, cell.rows, cell.settings)
+            for seed in cell.seeds
         ]
     except TooExpensiveError as error:
         return replace(cell, refused=str(error))
@@ -108,24 +133,24 @@ def plan_grid(workspace: Workspace, size: Size) -> list[Work]:
             steps.append(Work(recipe.name, note=f"skipped: {reason}"))
             continue
         steps += plan_training(workspace, recipe)
-        data, victim = workspace.rows(recipe, size.rows), workspace.untrained(recipe).victim
-        seconds = seconds_per_pass(victim, data.batch(slice(0, 64))[0])
+        victim = workspace.untrained(recipe).victim
+        seconds = seconds_per_pass(victim, workspace.rows(recipe, 64).batch(slice(None))[0])
         for _, of_attack in groupby(cells, key=lambda cell: cell.attack):
-            steps.append(_plan_attack(workspace, list(of_attack), data, victim, seconds))
+            steps.append(_plan_attack(workspace, list(of_attack), victim, seconds))
     return steps
 
 
-def _plan_attack(workspace: Workspace, cells: list[GridCell], data: Dataset, victim: Victim, seconds: float) -> Work:
+def _plan_attack(workspace: Workspace, cells: list[GridCell], victim: Victim, seconds: float) -> Work:
     """One attack on one victim at all budgets.
 
     Args:
         workspace: knows which rows are recorded.
         cells: one per budget.
-        data: the rows of each cell.
         victim: untrained; what an attack costs at most does not depend on its weights.
         seconds: per forward pass of one row.
     """
     recipe, seeds, attack = cells[0].recipe, cells[0].seeds, cells[0].method()
+    data = workspace.rows(recipe, cells[0].rows)
     left, forward, backward, refused = 0, 0.0, 0.0, []
     for cell in cells:
         try:
@@ -138,7 +163,7 @@ def _plan_attack(workspace: Workspace, cells: list[GridCell], data: Dataset, vic
     whole = len(seeds) * len(data) * (len(cells) - len(refused))
     notes = [f"{whole - left:,} rows are recorded or counted above"] if left < whole else []
     notes += [f"refuses budget {', '.join(refused)}"] if refused else []
-    what = f"{recipe.name}: {cells[0].attack} at {_plural(len(cells), 'budget')}, {_plural(len(seeds), 'seed')}"
+    what = f"{recipe.one_training}: {cells[0].attack} at {_plural(len(cells), 'budget')}, {_plural(len(seeds), 'seed')}"
     # A backward pass takes about as long as two forward passes.
     return Work(what, left, forward + backward, (forward + 2 * backward) * seconds, "; ".join(notes))
 

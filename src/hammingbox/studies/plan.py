@@ -105,9 +105,9 @@ def seconds_per_pass(victim: Victim, x: Ids) -> float:
 
 def plan_training(workspace: Workspace, recipe: Recipe) -> list[Work]:
     """The trainings of a victim and of its starts that are neither done nor planned yet."""
-    if (recipe.folder,) in workspace.planned:
+    if recipe.folder in workspace.planned:
         return []
-    workspace.planned.add((recipe.folder,))
+    workspace.planned.add(recipe.folder)
     before = plan_training(workspace, recipe.start) if recipe.start is not None else []
     return before if workspace.is_ready(recipe) else [*before, _training(workspace, recipe)]
 
@@ -122,6 +122,6 @@ def _training(workspace: Workspace, recipe: Recipe) -> Work:
         threat = workspace.threat(recipe, recipe.budget)
         factor = relative_cost(victim, splits, defence_of(recipe), threat, batch_size=config.batch_size, steps=1)
     passes = 2.0 * rows * config.epochs * factor
-    what = f"train {recipe.name} (at most {config.epochs} epochs)"
+    what = f"train {recipe.one_training} (at most {config.epochs} epochs)"
     # Half of the passes are backward passes, which take about as long as two forward passes.
     return Work(what, rows, passes, 1.5 * passes * seconds)

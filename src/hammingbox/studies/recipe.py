@@ -1,9 +1,10 @@
 """Recipes of victims: how each one is made, so that it can be trained when it has no checkpoint yet."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hammingbox.errors import InputError
 from hammingbox.files import sha256
 
 
@@ -24,6 +25,11 @@ class Recipe:
         budget: number of changes the defence trains against.
         start: the victim that the defence starts from.
         neighbours: the attacker uses counter-fitted neighbours as synonyms instead of WordNet's.
+        seed: of the training: initial weights, order of rows, dropout and inner attacks.
+        trainings: a line of a table stands for this many trainings, with the seeds 0, 1, ...
+
+    Raises:
+        InputError: a seed among the settings of the training, or several trainings of released weights.
     """
 
     label: str
@@ -38,11 +44,39 @@ class Recipe:
     budget: int = 0
     start: "Recipe | None" = None
     neighbours: bool = False
+    seed: int = 0
+    trainings: int = 1
+
+    def __post_init__(self) -> None:
+        if "seed" in self.training:
+            raise InputError("expected the seed of a training as `Recipe.seed`, got it in `training`. Move it there.")
+        if self.trainings < 1:
+            raise InputError(f"expected at least 1 training, got {self.trainings}.")
+        if self.released and (self.seed, self.trainings) != (0, 1):
+            raise InputError(
+                f"expected seed 0 and 1 training for released weights, got seed {self.seed} and {self.trainings} "
+                "trainings. They are not trained here."
+            )
 
     @property
     def name(self) -> str:
         """Data set and label, for tables and messages."""
         return f"{self.data}, {self.label}"
+
+    @property
+    def one_training(self) -> str:
+        """The name with the seed of this training, where it is not the first one."""
+        return f"{self.name}, training seed {self.seed}" if self.seed else self.name
+
+    def seeded(self, seed: int) -> "Recipe":
+        """This recipe and the victims it starts from, with another training seed. Released weights stay as they are."""
+        if self.released:
+            return self
+        return replace(self, seed=seed, start=None if self.start is None else self.start.seeded(seed))
+
+    def each_training(self) -> "tuple[Recipe, ...]":
+        """The trainings that a line of a table stands for."""
+        return tuple(self.seeded(seed) for seed in range(self.trainings)) if self.trainings > 1 else (self,)
 
     @property
     def folder(self) -> str:
@@ -53,9 +87,12 @@ class Recipe:
             None if self.start is None else self.start.folder,
             # Standard training ignores the threat: such a victim is the same for all synonyms.
             *(("neighbours",) if self.neighbours and self.start is not None else ()),
+            # Victims that were trained before recipes had seeds keep their folders.
+            *((("seed", self.seed),) if self.seed else ()),
         )  # fmt: skip
         kind = "released" if self.released else self.defence
-        return f"{self.data}-{self.model or 'own'}-{kind}-{sha256(repr(parts).encode())[:8]}"
+        seed = f"-seed{self.seed}" if self.seed else ""
+        return f"{self.data}-{self.model or 'own'}-{kind}{seed}-{sha256(repr(parts).encode())[:8]}"
 
 
 def defended(
@@ -66,6 +103,7 @@ def defended(
     budget: int,
     settings: Mapping[str, Any] | None = None,
     train_rows: int | None = None,
+    trainings: int | None = None,
     **training: Any,
 ) -> Recipe:
     """A defence that starts from a standard victim and selects its epoch by clean and attacked validation accuracy.
@@ -77,6 +115,7 @@ def defended(
         budget: number of changes it trains against.
         settings: settings of the defence.
         train_rows: number of training rows; by default those of its start.
+        trainings: number of trainings, each from a start of the same seed; by default that of its start.
         training: settings of `TrainConfig`.
     """
     return Recipe(
@@ -92,4 +131,6 @@ def defended(
         budget=budget,
         start=start,
         neighbours=start.neighbours,
+        seed=start.seed,
+        trainings=trainings or start.trainings,
     )

@@ -3,8 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+
+import torch
+from jaxtyping import Int64
 
 from hammingbox.attacks import ATTACKS, Attack
 from hammingbox.data.dataset import Dataset
@@ -23,6 +27,7 @@ from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.history import WatchTraining, unwatched
 from hammingbox.training.job import train_victim
+from hammingbox.types import RowInt
 from hammingbox.victims.checkpoint import CONFIG, Checkpoint, load_checkpoint
 from hammingbox.victims.released import ips_lstm
 from hammingbox.victims.zoo.registry import build
@@ -51,7 +56,8 @@ class Workspace:
         train: trains a victim and writes its checkpoint.
         executor: computes the batches of runs; this process by default.
         records: the runs requested since this field was last reset.
-        planned: victims and runs that plans have counted already, so that studies which share them count them once.
+        planned: victims whose training plans have counted already, so that studies which share them count them once.
+        planned_rows: the rows that plans have counted already, by run.
     """
 
     folder: Path
@@ -62,7 +68,8 @@ class Workspace:
     train: Callable[..., object] = train_victim
     executor: Executor | None = None
     records: Records = field(default_factory=Records)
-    planned: set[tuple[object, ...]] = field(default_factory=set)
+    planned: set[str] = field(default_factory=set)
+    planned_rows: dict[tuple[object, ...], set[int]] = field(default_factory=dict)
     _tasks: dict[str, Task] = field(default_factory=dict)
     _spaces: dict[tuple[str, bool], Space] = field(default_factory=dict)
     _checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
@@ -90,8 +97,12 @@ class Workspace:
         return ThreatModel(self._spaces[key], budget)
 
     def rows(self, recipe: Recipe, count: int) -> Dataset:
-        """The first test rows; all of them if there are fewer."""
-        return self.task(recipe).splits.test.take(slice(0, count))
+        """Test rows drawn with a fixed seed, in the order of the test set; all of them if there are fewer.
+
+        A larger draw contains every smaller one, so attacks on fewer rows are compared on rows that all attacks share.
+        """
+        test = self.task(recipe).splits.test
+        return test.take(drawn_rows(test.numbers, count))
 
     def path(self, recipe: Recipe) -> Path:
         """The folder of a victim's checkpoint."""
@@ -177,13 +188,13 @@ class Workspace:
                 return load_checkpoint(self.path(recipe), schema=schema)
             return ips_lstm(data_dir=self.data_dir)
         model, settings = recipe.model or self.task(recipe).source.model, dict(recipe.model_settings)
-        return Checkpoint(build(model, schema, **settings), model, settings, schema)
+        return Checkpoint(build(model, schema, seed=recipe.seed, **settings), model, settings, schema)
 
     def config(self, recipe: Recipe) -> TrainConfig:
         """How a victim is trained."""
         source = self.task(recipe).source
         own: dict[str, Any] = dict(source.training) if recipe.model in ("", source.model) else {}
-        return TrainConfig(**(own | dict(recipe.training)))
+        return TrainConfig(**(own | dict(recipe.training)), seed=recipe.seed)
 
     def evaluate(
         self,
@@ -201,7 +212,7 @@ class Workspace:
             FileError: data is missing.
         """
         checkpoint, data = self.checkpoint(recipe), self.rows(recipe, rows)
-        with self.watch(f"{recipe.name}: {attack}, budget {budget}, seed {seed}", len(data)) as on_rows:
+        with self.watch(f"{recipe.one_training}: {attack}, budget {budget}, seed {seed}", len(data)) as on_rows:
             found = evaluate_into(
                 self.store, checkpoint, data, self.threat(recipe, budget), ATTACKS[attack](**(settings or {})),
                 name=attack, place=str(self.path(recipe)), source=recipe.data, seed=seed, batch_size=32,
@@ -214,16 +225,32 @@ class Workspace:
         """How many rows of a run are neither recorded nor counted by an earlier plan."""
         space = space_digest(self.threat(recipe, budget).space)
         key = (recipe.folder, space, repr(attack), budget, seed)
-        if key in self.planned:
-            return 0
-        self.planned.add(key)
-        recorded = sum(
-            run.rows
-            for run in self.store.runs()
-            if Path(run.victim).resolve() == self.path(recipe).resolve()
-            and (run.key.space_sha256, run.key.attack, run.key.budget, run.key.seed) == key[1:]
-        )
-        return max(0, rows - recorded)
+        numbers = self.rows(recipe, rows).numbers.tolist()
+        counted = self.planned_rows.setdefault(key, set())
+        left = set(numbers) - counted
+        counted.update(numbers)
+        for run in self.store.runs():
+            if (
+                Path(run.victim).resolve() == self.path(recipe).resolve()
+                and (run.key.space_sha256, run.key.attack, run.key.budget, run.key.seed) == key[1:]
+            ):
+                left -= self.store.recorded(run.id, numbers).keys()
+        return len(left)
+
+
+_DRAW = 0
+"""Seed of the draw of test rows."""
+
+
+def drawn_rows(numbers: RowInt, count: int) -> Int64[torch.Tensor, "some"]:
+    """Places of `count` rows drawn with a fixed seed, in ascending order.
+
+    Rows are ranked by a hash of the seed and their number: the draw is the same on every machine and with every version
+    of the libraries, and a larger draw contains every smaller one.
+    """
+    keys = [blake2b(b"%d/%d" % (_DRAW, number), digest_size=8).digest() for number in numbers.tolist()]
+    places = sorted(range(len(keys)), key=keys.__getitem__)[:count]
+    return torch.tensor(sorted(places), dtype=torch.int64, device=numbers.device)
 
 
 def defence_of(recipe: Recipe) -> Defence:
