@@ -20,6 +20,7 @@ DEFENCES: dict[str, Callable[..., Defence]] = {
     "swap": SwapTraining,
     "l2_ball": L2Ball,
     "ascc": ASCC,
+    "ascc_public": ASCC.public,
 }
 
 __all__ = [

@@ -52,7 +52,9 @@ class AdversarialRows(Defence):
     def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots | Weights:
         """Adversarial points, the same number for every row; a defence that trains on soft rows gives their weights."""
 
-    def answers(self, victim: Victim, candidates: Candidates, points: ManySlots | Weights, clean: CleanRows) -> PointLogits:
+    def answers(
+        self, victim: Victim, candidates: Candidates, points: ManySlots | Weights, clean: CleanRows
+    ) -> PointLogits:
         """Logits of all adversarial points and then of the clean rows.
 
         One pass for both, so that batch statistics are those of clean and adversarial rows together.

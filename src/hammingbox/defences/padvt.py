@@ -90,7 +90,9 @@ class PAdvT(InnerPCAA, AdversarialRows):
         noise = random.gumbel(self.n_adv, problem.candidates.layout.options)
         return distribution.soft_samples(noise, self.tau)
 
-    def answers(self, victim: Victim, candidates: Candidates, points: ManySlots | Weights, clean: CleanRows) -> PointLogits:
+    def answers(
+        self, victim: Victim, candidates: Candidates, points: ManySlots | Weights, clean: CleanRows
+    ) -> PointLogits:
         """Logits of discrete or relaxed rows, and then of the clean rows, in one pass."""
         if self.trained != "relaxed":
             return super().answers(victim, candidates, points, clean)

