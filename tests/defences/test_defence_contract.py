@@ -33,7 +33,7 @@ REPRS = {
     "standard": "Standard()",
     "padvt": "PAdvT(clean_share=0.5, zeta=1.5, zeta_unit='budget', steps=5, samples=1, tau=2.0, ascent='mirror', "
     "learning_rate=0.5, start=0.1, n_adv=1, draws=8, penalty=0.5, penalty_step=0.005, warm=0)",
-    "padvt_paper": "PAdvT(clean_share=0.0, zeta=1.5, zeta_unit='budget', steps=5, samples=1, tau=0.5, "
+    "padvt_paper": "PAdvT(clean_share=0.0, zeta=0.2, zeta_unit='feature', steps=5, samples=1, tau=1.0, "
     "ascent='steepest', learning_rate=0.5, start=0.1, n_adv=1, draws=1, penalty=0.5, penalty_step=0.1, warm=0, "
     "objective='cross_entropy', trained='relaxed')",
     "trades": "Trades(zeta=1.5, zeta_unit='budget', steps=5, samples=1, tau=2.0, ascent='mirror', learning_rate=0.5, "

@@ -39,8 +39,9 @@ class PAdvT(InnerPCAA, AdversarialRows):
     def paper(cls, **changes: Any) -> "PAdvT":
         """Algorithm 2 as printed: penalised ascent, a living lambda, and `n_adv` relaxed rows at any distance.
 
-        The paper prints neither n_adv, n_g, I, tau nor alpha, and no unit of zeta: these are numbers that two cores can
-        pay for. The step is the sign of the gradient on pi, as in the released attack.
+        The paper prints neither n_adv, n_g, I, tau, alpha nor a unit of zeta. Zeta is in units of features here, as in
+        the released attack; the other numbers are those that two cores can pay for, chosen on validation rows of
+        Splice. The ascent takes gradient steps on log pi of a fixed size, because five plain steps on pi go nowhere.
 
         Args:
             changes: settings that differ; `draws` follows `n_adv`.
@@ -50,8 +51,9 @@ class PAdvT(InnerPCAA, AdversarialRows):
             "objective": "cross_entropy",
             "trained": "relaxed",
             "ascent": "steepest",
-            "zeta": 1.5,
-            "tau": 0.5,
+            "zeta": 0.2,
+            "zeta_unit": "feature",
+            "tau": 1.0,
             "penalty": 0.5,
             "penalty_step": 0.1,
             "draws": changes.get("n_adv", 1),

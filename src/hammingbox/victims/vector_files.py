@@ -81,6 +81,17 @@ def read_entries(path: Path) -> Iterator[Entry]:
         ) from error
 
 
+def vector_size(path: Path) -> int:
+    """Numbers per word, by the first word of a file.
+
+    Raises:
+        FileError: the file is missing, has no words, or is of another format.
+    """
+    for entry in read_entries(path):
+        return len(entry.numbers)
+    raise FileError(f"expected a word and its numbers in {path}, got an empty file.")
+
+
 def _of_text(path: Path) -> Iterator[Entry]:
     try:
         with path.open(encoding="utf-8") as lines:
