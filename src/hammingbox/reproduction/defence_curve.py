@@ -7,8 +7,9 @@ from hammingbox.report.artefacts.figures import curve_figure
 from hammingbox.reproduction.defence_ag import ALONE, SHORTER, TRAINING, wide
 from hammingbox.reproduction.defence_imdb import MIXTURE, ZETA
 from hammingbox.reproduction.recipes import AG, AG_WIDE, SPLICE, SPLICE_QUICK
-from hammingbox.studies.defence_table import CLEAN, COMMON_REASONS, WORST, DefenceTable, errors, evaluated
+from hammingbox.studies.defence_table import COMMON_REASONS, DefenceTable, errors, evaluated
 from hammingbox.studies.grid import Grid
+from hammingbox.studies.line_errors import CLEAN, WORST
 from hammingbox.studies.recipe import Recipe, defended
 from hammingbox.studies.statistics import over_seeds
 from hammingbox.studies.study import Outcome, Size
@@ -16,6 +17,8 @@ from hammingbox.studies.study import Outcome, Size
 
 class DefenceCurve(DefenceTable):
     """A defence table with a figure per budget: clean error against the error under the worst attack."""
+
+    draws_bars = False
 
     def outcome(self, grid: Grid, size: Size) -> Outcome:
         """The tables, and one figure per budget."""
@@ -96,7 +99,7 @@ _AG_POINTS = (
         for share in (0.5, 0.0)
     ),
     defended("PAdvT, all rows", AG, "padvt", budget=4, settings=ALONE, **TRAINING),
-    *wide(4),
+    *wide(4)[:3],
     replace(AG_WIDE, label="standard, wide, a tenth blanked", model_settings={"channels": 384}),
 )  # fmt: skip
 
@@ -143,18 +146,10 @@ CURVE_AG = DefenceCurve(
 
 
 def _settings_of_padvt(preset: str) -> tuple[Recipe, ...]:
-    """The victims of the zeta and mixture tables, the standard victims they start from, and one epoch of PAdvT."""
+    """The victims of the zeta and mixture tables, and the standard victims that they start from."""
     trained = (*ZETA.sizes[preset].victims, *MIXTURE.sizes[preset].victims)
     starts = {victim.start.folder: victim.start for victim in trained if victim.start is not None}
-    once = tuple(
-        defended(
-            start.label.replace("standard", f"every row once, against {budget}"), start, "padvt", budget=budget,
-            settings=ALONE, **(dict(trained[0].training) | {"epochs": 1}),
-        )
-        for start in starts.values()
-        for budget in (trained[0].budget, 2 * trained[0].budget)
-    )  # fmt: skip
-    return (*starts.values(), *trained, *once)
+    return (*starts.values(), *trained)
 
 
 CURVE_IMDB = DefenceCurve(

@@ -154,16 +154,12 @@ _SHORT: dict[str, Any] = {"epochs": 2, "train_rows": 8_000}
 _SHORT_LSTM: dict[str, Any] = {"epochs": 2, "train_rows": 5_000}
 
 
-def _compared(net: str) -> tuple[tuple[str, str], ...]:
-    """The pairs of lines whose order is tested."""
-    others = ("standard", "HotFlip", "ASCC", "l2 ball", "PAdvT as printed")
-    return tuple((f"{net}, PAdvT", f"{net}, {other}") for other in others)
-
-
 DEFENCE_NEIGHBOURS = DefenceTableWithCurves(
     name="defence-imdb-neighbours",
     title="Defences on IMDB, counter-fitted neighbours",
     source="Table 4 and Figure 3",
+    figure="Figure 3",
+    compared=tuple(("PAdvT", other) for other in ("standard", "HotFlip", "l2 ball", "ASCC", "PAdvT as printed")),
     sizes={
         "smoke": Size(victims=_all(SPLICE_QUICK, 2, **_QUICK_TRAINING), rows=20, budgets=(2,), attacks=_QUICK),
         "cpu": Size(
@@ -234,6 +230,7 @@ MIXTURE = DefenceTable(
     name="mixture",
     title="PAdvT with and without clean rows, IMDB",
     source="Table 6",
+    compared=(("adversarial rows only", "mixed with clean rows"),),
     sizes={
         "smoke": Size(victims=_mixtures(SPLICE_QUICK, 2, **_QUICK_TRAINING), rows=20, budgets=(2,), attacks=_QUICK),
         "cpu": Size(
@@ -259,6 +256,7 @@ ZETA = DefenceTableWithCurves(
     name="zeta",
     title="PAdvT by ζ, IMDB",
     source="Table 3",
+    compared=(("ζ=0.4", "ζ=0.1"),),
     sizes={
         "smoke": Size(
             victims=_zetas(SPLICE_QUICK, 2, (0.1, 0.4), **_QUICK_TRAINING), rows=20, budgets=(2,), attacks=_QUICK

@@ -5,7 +5,8 @@ from typing import Any
 
 from hammingbox.reproduction.defence_ag import ALONE
 from hammingbox.reproduction.recipes import SPLICE, SPLICE_QUICK
-from hammingbox.studies.defence_table import COMMON_REASONS, DefenceTable
+from hammingbox.reproduction.training_curves import DefenceTableWithCurves
+from hammingbox.studies.defence_table import COMMON_REASONS
 from hammingbox.studies.recipe import Recipe, defended
 from hammingbox.studies.study import Size
 
@@ -33,7 +34,7 @@ def _lines(victim: Recipe, budget: int, **training: Any) -> tuple[Recipe, ...]:
     )
 
 
-DEFENCE_SPLICE = DefenceTable(
+DEFENCE_SPLICE = DefenceTableWithCurves(
     name="defence-splice",
     title="Defences on Splice",
     source="an addition to Tables 4 and 5",
@@ -55,6 +56,7 @@ DEFENCE_SPLICE = DefenceTable(
             attacks=("hotflip", "pcaa", "sa", "gsa", "ga", "gga", "auto"),
         ),
     },
+    compared=tuple(("PAdvT", other) for other in ("standard", *(label for label in METHODS if label != "PAdvT"))),
     reasons=(
         *COMMON_REASONS,
         "The paper has no defence on Splice, because it has few rows. They suffice to train every method three times.",

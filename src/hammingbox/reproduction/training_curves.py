@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hammingbox.report.artefacts.figures import Figure, epochs_figure
+from hammingbox.report.artefacts.figures import epochs_figure
 from hammingbox.report.artefacts.table import Column, Table, Value
 from hammingbox.studies.defence_table import DefenceTable
+from hammingbox.studies.grid import Grid
 from hammingbox.studies.recipe import Recipe
 from hammingbox.studies.study import Outcome, Size
-from hammingbox.studies.workspace import Workspace
 
 _COLUMNS = (
     Column.text("victim"),
@@ -24,45 +24,41 @@ _COLUMNS = (
 class DefenceTableWithCurves(DefenceTable):
     """A defence table, and one line per epoch of every training with a penalty; lambda is a mean over the epoch."""
 
-    def run(self, workspace: Workspace, size: Size) -> Outcome:
-        """The tables of errors, then the table and the figure of the trainings."""
-        outcome = super().run(workspace, size)
-        trained = [
-            training
+    def outcome(self, grid: Grid, size: Size) -> Outcome:
+        """The tables and figures of errors, then the table and the figure of lambda."""
+        outcome = super().outcome(grid, size)
+        penalised = [
+            (recipe, facts)
             for recipe in size.victims
-            if not workspace.missing(recipe)
-            for training in recipe.each_training()
-            if training.start is not None
+            for facts in grid.trained(recipe)
+            if any("penalty" in epoch["notes"] for epoch in facts.get("history", ()))
         ]
-        histories = [(recipe, workspace.checkpoint(recipe).training.get("history", [])) for recipe in trained]
-        penalised = [(recipe, lines) for recipe, lines in histories if lines and "penalty" in lines[0]["notes"]]
         if penalised:
-            rows = tuple(_row(recipe, line) for recipe, lines in penalised for line in lines)
+            rows = tuple(_row(recipe, facts, epoch) for recipe, facts in penalised for epoch in facts["history"])
             outcome.tables.append(Table(f"{self.title}: λ by epoch", _COLUMNS, rows))
-            outcome.figures[f"{self.name}-penalty"] = penalty_figure(penalised)
+            curves = {_name(recipe, facts): _penalties(facts) for recipe, facts in penalised}
+            outcome.figures[f"{self.name}-penalty"] = epochs_figure("λ, mean over the epoch", curves)
         return outcome
 
 
-def _row(recipe: Recipe, line: Mapping[str, Any]) -> tuple[Value, ...]:
-    notes, robust = line["notes"], line["robust_accuracy"]
+def _row(recipe: Recipe, facts: Mapping[str, Any], epoch: Mapping[str, Any]) -> tuple[Value, ...]:
+    notes, robust = epoch["notes"], epoch["robust_accuracy"]
     right = notes.get("adversarial_accuracy")
     return (
         recipe.name,
-        recipe.seed,
-        line["epoch"],
-        notes["penalty"],
+        facts["config"]["seed"],
+        epoch["epoch"],
+        notes.get("penalty"),
         None if right is None else 100 * right,
-        100 * (1 - line["validation_accuracy"]),
+        100 * (1 - epoch["validation_accuracy"]),
         None if robust is None else 100 * (1 - robust),
     )
 
 
-def penalty_figure(histories: list[tuple[Recipe, list[dict[str, Any]]]]) -> Figure:
-    """Lambda by epoch, one curve per training."""
-    curves = {
-        f"{recipe.label}, seed {recipe.seed}" if recipe.seed else recipe.label: [
-            line["notes"]["penalty"] for line in lines
-        ]
-        for recipe, lines in histories
-    }
-    return epochs_figure("λ", curves)
+def _name(recipe: Recipe, facts: Mapping[str, Any]) -> str:
+    seed = facts["config"]["seed"]
+    return f"{recipe.label}, seed {seed}" if recipe.trainings > 1 else recipe.label
+
+
+def _penalties(facts: Mapping[str, Any]) -> list[float]:
+    return [epoch["notes"]["penalty"] for epoch in facts["history"] if "penalty" in epoch["notes"]]

@@ -1,7 +1,7 @@
 """How the settings of each defence were chosen: as many for every method, judged on validation rows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hammingbox.report.artefacts.table import Column, Table, Value
@@ -119,7 +119,7 @@ TUNING = Tuning(
         "paper": Size(victims=trainings(early(IMDB_CNN_WITH_VECTORS), 4, **(_IMDB | {"train_rows": 22_394}))),
     },
     reasons=(
-        "Word CNN, counter-fitted neighbours, budget 4, 4,000 reviews and 2 epochs in the cpu preset, all from the same "
+        "Word CNN, counter-fitted neighbours, budget 4, 4,000 reviews and 2 epochs in the cpu preset, all from one "
         "standard victim of two epochs. Errors are on validation rows: clean on all of them, under `swap` on the first "
         "400. The mean of both decides, as it decides which epoch of a training is kept.",
         "Seconds depend on what else the machine does.",

@@ -1,24 +1,34 @@
 """Tables of defences: the error of each defended victim, clean and under each attack, beside the paper's."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from statistics import fmean
+from typing import ClassVar
 
-import torch
-
+from hammingbox.errors import InputError
 from hammingbox.evaluation.rates import Rate
+from hammingbox.report.artefacts.figures import Figure
 from hammingbox.report.artefacts.table import Column, Interval, Table, Value
+from hammingbox.studies.defence_figures import bar_figures, budget_figures
 from hammingbox.studies.grid import Grid, GridCell, plan_grid, refusals, run_grid
+from hammingbox.studies.line_errors import (
+    CLEAN,
+    STRONGEST,
+    WORST,
+    WORST_OF_PAPER,
+    WORST_ON_ALL_ROWS,
+    LineErrors,
+    differ_in_rows,
+    line_errors,
+)
+from hammingbox.studies.order_table import Comparison, compare, matching_pairs, order_table
 from hammingbox.studies.plan import Work
+from hammingbox.studies.ratio_table import error_ratio, ratio_table, standard_line
 from hammingbox.studies.recipe import Recipe
-from hammingbox.studies.statistics import over_seeds
+from hammingbox.studies.statistics import half_width, over_seeds
 from hammingbox.studies.study import Outcome, Size, Study
+from hammingbox.studies.training_table import training_table
 from hammingbox.studies.workspace import Workspace
-
-CLEAN = "none"
-STRONGEST, WORST_OF_PAPER, WORST = "strongest of the paper's", "worst of the paper's", "worst of all"
-"""The single attack of the paper with the highest error; rows broken by any attack of the paper; by any attack."""
-BEYOND_PAPER = ("auto", "swap")
-"""Attacks that the paper does not have. `WORST` includes them; numbers to compare with the paper leave them out."""
 
 COMMON_REASONS = (
     "Error: rows that are wrong with or without the attack, over all rows, re-checked on discrete rows.",
@@ -30,8 +40,11 @@ _COLUMNS = (
     Column.text("victim"),
     Column.text("attack"),
     Column.number("error %", ".1f"),
+    Column.number("± trainings", ".1f"),
     Column.number("± seeds", ".1f"),
     Column.interval("± rows", ".0f", separator="-"),
+    Column.number("trainings"),
+    Column.number("rows"),
     Column.number("paper %", ".1f"),
     Column.number("diff.", "+.1f"),
 )
@@ -45,11 +58,30 @@ class DefenceTable(Study):
         paper: the paper's error in % by victim label and attack; attack "none" is the clean error.
         paper_data: the data sets of the paper's numbers; victims of other data are shown without them.
         renamed: the paper's name of an attack, where it differs from ours.
+        figure: the paper's figure of these bars, such as "Figure 3".
+        compared: pairs of labels, the one whose error should be lower first; see `matching_pairs`.
+        standards: label of the standard line that a line is divided by, where it is not the line's own start or the
+            first standard line of the same model.
+
+    Raises:
+        InputError: a pair that names lines of no preset.
     """
 
     paper: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     paper_data: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
+    figure: str = ""
+    compared: tuple[tuple[str, str], ...] = ()
+    standards: Mapping[str, str] = field(default_factory=dict)
+
+    draws_bars: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for pair in self.compared:
+            if self.sizes and not any(matching_pairs(size.victims, [pair]) for size in self.sizes.values()):
+                raise InputError(
+                    f"expected a pair of labels to compare, got {pair}, which no preset of {self.name} has."
+                )
 
     def plan(self, workspace: Workspace, size: Size) -> list[Work]:
         """Trainings and attacks."""
@@ -60,28 +92,100 @@ class DefenceTable(Study):
         return self.outcome(run_grid(workspace, size), size)
 
     def outcome(self, grid: Grid, size: Size) -> Outcome:
-        """One table per budget."""
+        """For every budget a table of errors, of orders and of ratios; the cost of the trainings; figures."""
         tables = []
         for budget in size.budgets:
-            rows = tuple(
-                self._row(grid, recipe, attack, budget)
-                for recipe in size.victims
-                if grid.of(recipe)
-                for attack in (CLEAN, *size.attacks, STRONGEST, WORST_OF_PAPER, WORST)
-            )
-            tables.append(Table(f"{self.title}, budget {budget}", _COLUMNS, rows, notes=refusals(grid.cells)))
-        return Outcome(tables=tables, skipped=grid.skipped, notes=self.reasons)
+            tables.append(self._errors(grid, size, budget))
+            tables += self._orders(grid, size, budget)
+            tables += self._ratios(grid, size, budget)
+        trainings = training_table(f"{self.title}: trainings", grid, size.victims)
+        tables += [trainings] if trainings.rows else []
+        return Outcome(tables, self._figures(grid, size), skipped=grid.skipped, notes=(*self.reasons, _seeds(size)))
+
+    def _lines(self, grid: Grid, size: Size, budget: int) -> Iterator[str]:
+        """What a victim is attacked with: nothing, every attack, and unions of attacks."""
+        fewer = any(differ_in_rows(evaluated(grid, line, budget)) for line in size.victims)
+        yield from (CLEAN, *size.attacks, STRONGEST, WORST_OF_PAPER, WORST)
+        if fewer:
+            yield WORST_ON_ALL_ROWS
+
+    def _errors(self, grid: Grid, size: Size, budget: int) -> Table:
+        rows = tuple(
+            self._row(grid, recipe, attack, budget)
+            for recipe in size.victims
+            if grid.of(recipe)
+            for attack in self._lines(grid, size, budget)
+        )
+        return Table(f"{self.title}, budget {budget}", _COLUMNS, rows, notes=refusals(grid.cells))
 
     def _row(self, grid: Grid, recipe: Recipe, attack: str, budget: int) -> tuple[Value, ...]:
         cells = evaluated(grid, recipe, budget)
-        rates = errors(cells, attack)
+        found = line_errors(cells, attack)
         paper = self._of_paper(recipe, attack, {cell.attack for cell in cells})
         shown = f"{attack} ({self.renamed[attack]})" if attack in self.renamed else attack
-        if not rates:
-            return (recipe.name, shown, None, None, None, paper, None)
-        rate = over_seeds(rates).percent()
-        difference = None if paper is None else rate.mean - paper
-        return (recipe.name, shown, rate.mean, rate.half_width, Interval(*rate.rows), paper, difference)
+        if found is None:
+            return (recipe.name, shown, None, None, None, None, None, None, paper, None)
+        error = 100 * fmean(found.of_trainings)
+        return (
+            recipe.name,
+            shown,
+            error,
+            _percent(half_width(found.of_trainings)),
+            _percent(half_width(found.of_seeds)),
+            Interval(*over_seeds(found.rates).percent().rows),
+            len(found.trainings),
+            len(found.numbers),
+            paper,
+            None if paper is None else error - paper,
+        )
+
+    def _orders(self, grid: Grid, size: Size, budget: int) -> list[Table]:
+        """The table of orders; none without pairs that ran."""
+        comparisons = [
+            one
+            for pair in matching_pairs(size.victims, self.compared)
+            for attack in self._lines(grid, size, budget)
+            if (one := self._compare(grid, pair, attack, budget)) is not None
+        ]
+        return [order_table(f"{self.title}, budget {budget}: order", comparisons)] if comparisons else []
+
+    def _compare(self, grid: Grid, pair: tuple[Recipe, Recipe], attack: str, budget: int) -> Comparison | None:
+        papers = self._of_paper_both(grid, pair, attack, budget)
+        difference = None if papers is None else papers[0] - papers[1]
+        return compare(*pair, attack, self._errors_of_both(grid, pair, attack, budget), difference)
+
+    def _ratios(self, grid: Grid, size: Size, budget: int) -> list[Table]:
+        """The table of ratios; none without defended victims beside their standard ones."""
+        ratios = []
+        for line in size.victims:
+            standard = standard_line(line, size.victims, self.standards)
+            for attack in self._lines(grid, size, budget):
+                if standard is None or attack == CLEAN:
+                    continue
+                pair = line, standard
+                ratio, papers = (
+                    error_ratio(*self._errors_of_both(grid, pair, attack, budget)),
+                    self._of_paper_both(grid, pair, attack, budget),
+                )
+                if ratio is not None:
+                    of_paper = papers[0] / papers[1] if papers else None
+                    ratios.append((line, standard, attack, ratio, of_paper))
+        return [ratio_table(f"{self.title}, budget {budget}: ratio to standard", ratios)] if ratios else []
+
+    def _errors_of_both(
+        self, grid: Grid, pair: tuple[Recipe, Recipe], attack: str, budget: int
+    ) -> tuple[LineErrors | None, LineErrors | None]:
+        one, two = (line_errors(evaluated(grid, line, budget), attack) for line in pair)
+        return one, two
+
+    def _of_paper_both(
+        self, grid: Grid, pair: tuple[Recipe, Recipe], attack: str, budget: int
+    ) -> tuple[float, float] | None:
+        """The paper's errors of two lines in %, if it has both."""
+        one, two = (
+            self._of_paper(line, attack, {cell.attack for cell in evaluated(grid, line, budget)}) for line in pair
+        )
+        return None if one is None or two is None else (one, two)
 
     def _of_paper(self, recipe: Recipe, attack: str, ran: set[str]) -> float | None:
         """The paper's error. Its strongest attack is chosen among those that ran here."""
@@ -90,34 +194,39 @@ class DefenceTable(Study):
             return max((value for name, value in values.items() if name in ran), default=None)
         return values.get(attack)
 
+    def _figures(self, grid: Grid, size: Size) -> dict[str, Figure]:
+        """Bars for every budget, and the error against the budget where there are several."""
+        if not self.draws_bars:
+            return {}
+        of_paper = f" ({self.figure} of the paper)" if self.figure else ""
+        titles = {
+            budget: f"{self.title}: error under each attack, budget {budget}{of_paper}" for budget in size.budgets
+        }
+        return bar_figures(titles, grid, size, self._of_paper) | budget_figures(self.title, grid, size)
+
 
 def evaluated(grid: Grid, recipe: Recipe, budget: int) -> list[GridCell]:
-    """The cells of a victim at a budget whose attacks ran."""
+    """The cells of a line at a budget whose attacks ran, all trainings."""
     return [cell for cell in grid.of(recipe) if cell.budget == budget and cell.evaluations]
 
 
 def errors(cells: list[GridCell], attack: str) -> list[Rate]:
-    """Errors of one line of the table, one per seed; empty when nothing ran."""
-    if attack == CLEAN:
-        return [cells[0].evaluations[0].clean_error] if cells else []
-    if attack == WORST:
-        return _of_any(cells)
-    of_paper = [cell for cell in cells if cell.attack not in BEYOND_PAPER]
-    if attack == WORST_OF_PAPER:
-        return _of_any(of_paper)
-    if attack == STRONGEST:
-        return max((_errors(cell) for cell in of_paper), key=lambda rates: over_seeds(rates).mean, default=[])
-    return [rate for cell in cells if cell.attack == attack for rate in _errors(cell)]
+    """Errors of one line of the table, one per training and seed of the attack; empty when nothing ran."""
+    found = line_errors(cells, attack)
+    return [] if found is None else found.rates
 
 
-def _errors(cell: GridCell) -> list[Rate]:
-    return [evaluation.robust_error for evaluation in cell.evaluations]
+def _percent(value: float | None) -> float | None:
+    return None if value is None else 100 * value
 
 
-def _of_any(cells: list[GridCell]) -> list[Rate]:
-    """The share of rows that are wrong, or broken by any of these attacks with any seed."""
-    wrong = [~e.rows.correct | e.rows.success for c in cells for e in c.evaluations]
-    if not wrong:
-        return []
-    broken = torch.stack(wrong).any(0)
-    return [Rate(int(broken.sum()), len(broken))]
+def _seeds(size: Size) -> str:
+    """Which rows and seeds the numbers are from."""
+    most = max((line.trainings for line in size.victims), default=1)
+    trainings = f"{most} trainings per victim at most, seeds 0 to {most - 1}" if most > 1 else "one training per victim"
+    attacks = f"seeds 0 to {size.seeds - 1} of randomised attacks" if size.seeds > 1 else "seed 0 of randomised attacks"
+    return (
+        f"At most {size.rows:,} test rows, drawn with a fixed seed, the same for all victims; {trainings}; {attacks}. "
+        "± trainings and ± seeds: half the width of a 95 % t-interval over trainings and over attack seeds; ± rows: "
+        "95 % Wilson interval of the mean."
+    )

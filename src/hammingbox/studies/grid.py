@@ -52,6 +52,8 @@ class Grid:
 
     cells: list[GridCell] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    trainings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The facts of every training, by the folder of its victim."""
 
     def of(self, recipe: Recipe) -> list[GridCell]:
         """The cells of one line, training by training and attack by attack; empty when it was skipped.
@@ -60,6 +62,11 @@ class Grid:
             recipe: as it stands in the size of the study, with its number of trainings.
         """
         return [cell for cell in self.cells if cell.line is recipe]
+
+    def trained(self, line: Recipe) -> list[dict[str, Any]]:
+        """The facts of every training of a line; none for released weights."""
+        folders = dict.fromkeys(cell.recipe.folder for cell in self.of(line))
+        return [facts for folder in folders if (facts := self.trainings[folder])]
 
 
 def grid_cells(workspace: Workspace, size: Size) -> Iterator[tuple[Recipe, str, list[GridCell]]]:
@@ -101,6 +108,7 @@ def run_grid(workspace: Workspace, size: Size) -> Grid:
         if reason := missing or _failure(workspace, recipe):
             grid.skipped.append(f"{recipe.one_training}: {reason}")
             continue
+        grid.trainings[recipe.folder] = workspace.checkpoint(recipe).training
         grid.cells += [_run(workspace, cell) for cell in cells]
     return grid
 

@@ -1,4 +1,4 @@
-"""The evidence behind a study, as JSON: every run with a hash of its rows, and how its victims were trained."""
+"""The evidence behind a study, as JSON: every run with the outcome of each row, and how its victims were trained."""
 
 import json
 from dataclasses import dataclass, field
@@ -17,6 +17,7 @@ class Records:
 
     runs: dict[tuple[str, str, str, int, int], dict[str, Any]] = field(default_factory=dict)
     victims: dict[str, dict[str, Any]] = field(default_factory=dict)
+    row_numbers: dict[str, str] = field(default_factory=dict)
 
     def add(self, victim: str, checkpoint: Checkpoint, evaluation: Evaluation) -> None:
         """Adds a run.
@@ -38,6 +39,8 @@ class Records:
             "budget": budget,
             "seed": seed,
             "rows": len(evaluation.rows),
+            "row_numbers": self._numbers_key(evaluation.rows),
+            "outcomes": outcomes(evaluation.rows),
             "correct": evaluation.accuracy.hits,
             "success": evaluation.success_rate.hits,
             "forward": int(evaluation.rows.forward.sum()),
@@ -54,8 +57,34 @@ class Records:
 
     def to_json(self) -> str:
         """Runs and victims, with the hash of the runs."""
-        facts = {"sha256": self.sha256, "runs": [run for _, run in sorted(self.runs.items())], "victims": self.victims}
+        facts = {
+            "sha256": self.sha256,
+            "row_numbers": self.row_numbers,
+            "runs": [run for _, run in sorted(self.runs.items())],
+            "victims": self.victims,
+        }
         return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+
+    def _numbers_key(self, rows: Rows) -> str:
+        """Keeps the numbers of rows, once for all runs on the same rows, under the beginning of their hash."""
+        numbers = " ".join(map(str, rows.numbers.tolist()))
+        key = sha256(numbers.encode())[:16]
+        self.row_numbers[key] = numbers
+        return key
+
+
+WRONG, BROKEN, UNBROKEN, PROVEN = "wxop"
+"""What happened to a row: wrong before, broken, right and not broken, proven."""
+
+
+def outcomes(rows: Rows) -> str:
+    """One letter per row."""
+    return "".join(
+        WRONG if not correct else BROKEN if broken else PROVEN if proven else UNBROKEN
+        for correct, broken, proven in zip(
+            rows.correct.tolist(), rows.success.tolist(), rows.proven.tolist(), strict=True
+        )
+    )
 
 
 def _rows_digest(rows: Rows) -> str:

@@ -35,12 +35,15 @@ class OverSeeds:
 def over_seeds(rates: Sequence[Rate]) -> OverSeeds:
     """Combines the rates of several seeds."""
     values = [rate.value for rate in rates]
-    mean = fmean(values)
-    half = None
-    if len(values) > 1:
-        half = _T[min(len(values) - 2, len(_T) - 1)] * stdev(values) / sqrt(len(values))
     together = Rate(round(fmean(rate.hits for rate in rates)), rates[0].rows)
-    return OverSeeds(mean, half, together.interval)
+    return OverSeeds(fmean(values), half_width(values), together.interval)
+
+
+def half_width(values: Sequence[float]) -> float | None:
+    """Half the width of the 95 % t-interval of a mean; None with one value."""
+    if len(values) < 2:
+        return None
+    return _T[min(len(values) - 2, len(_T) - 1)] * stdev(values) / sqrt(len(values))
 
 
 def seconds_per_row(evaluations: Sequence[Evaluation]) -> float:

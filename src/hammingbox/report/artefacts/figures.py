@@ -19,6 +19,8 @@ Figure: TypeAlias = "matplotlib.figure.Figure"
 """A figure. matplotlib is an optional dependency, imported when the first figure is drawn."""
 
 _BLUE, _YELLOW, _GREEN = "#0072B2", "#E69F00", "#009E73"
+_COLOURS = ("#999999", _YELLOW, "#56B4E9", _GREEN, _BLUE, "#D55E00", "#CC79A7", "#F0E442")
+"""Colours that people with any colour vision tell apart."""
 _STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 9,
@@ -108,6 +110,89 @@ def epochs_figure(quantity: str, curves: Mapping[str, Sequence[float]]) -> Figur
         axes.set_xlabel("epoch")
         axes.set_ylabel(quantity)
         axes.grid(alpha=0.3)
+    return figure
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An error in % with its interval over rows, and the paper's, if it has one."""
+
+    value: float
+    low: float
+    high: float
+    paper: float | None = None
+
+    @property
+    def whiskers(self) -> tuple[float, float]:
+        """How far the interval reaches below and above the value."""
+        return max(self.value - self.low, 0.0), max(self.high - self.value, 0.0)
+
+
+@dataclass(frozen=True)
+class BarPanel:
+    """Errors of one model: bars of every defence, one per attack; None where an attack did not run."""
+
+    title: str
+    attacks: Sequence[str]
+    bars: Mapping[str, Sequence[Measured | None]]
+
+
+def grouped_bars_figure(title: str, panels: Sequence[BarPanel]) -> Figure:
+    """Error (y) under each attack (x), one bar per defence with its interval; black marks are the paper's errors."""
+    with _style() as new_figure:
+        figure = new_figure(figsize=(7.0, 2.4 * len(panels) + 0.6), layout="constrained")
+        for i, panel in enumerate(panels):
+            axes = figure.add_subplot(len(panels), 1, i + 1)
+            width = 0.8 / max(len(panel.bars), 1)
+            marked = False
+            for j, (name, bars) in enumerate(panel.bars.items()):
+                drawn = [(k + (j + 0.5) * width - 0.4, bar) for k, bar in enumerate(bars) if bar is not None]
+                whiskers = [list(ends) for ends in zip(*(bar.whiskers for _, bar in drawn), strict=True)]
+                axes.bar(
+                    [x for x, _ in drawn], [bar.value for _, bar in drawn], width, color=_COLOURS[j % len(_COLOURS)],
+                    label=name, yerr=whiskers or None, error_kw={"linewidth": 0.6},
+                )  # fmt: skip
+                of_paper = [(x, bar.paper) for x, bar in drawn if bar.paper is not None]
+                if of_paper:
+                    axes.hlines(
+                        [value for _, value in of_paper], [x - width / 2 for x, _ in of_paper],
+                        [x + width / 2 for x, _ in of_paper], color="black", linewidth=1.4,
+                        label="" if marked else "the paper's",
+                    )  # fmt: skip
+                    marked = True
+            axes.set_xticks(range(len(panel.attacks)), panel.attacks)
+            axes.set(ylabel="error, %", ylim=(0, 100), title=panel.title)
+            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+        figure.suptitle(title)
+    return figure
+
+
+@dataclass(frozen=True)
+class CurvePanel:
+    """Errors of one model: a curve of every defence over budgets; None where nothing ran."""
+
+    title: str
+    budgets: Sequence[int]
+    curves: Mapping[str, Sequence[Measured | None]]
+
+
+def curves_figure(title: str, panels: Sequence[CurvePanel]) -> Figure:
+    """Error (y) against the budget (x, evenly spaced), one curve per defence with its intervals."""
+    with _style() as new_figure:
+        figure = new_figure(figsize=(7.0, 2.6 * len(panels) + 0.6), layout="constrained")
+        for i, panel in enumerate(panels):
+            axes = figure.add_subplot(len(panels), 1, i + 1)
+            for marker, (name, points) in zip("osD^vP*X" * len(panel.curves), panel.curves.items(), strict=False):
+                drawn = [(place, point) for place, point in enumerate(points) if point is not None]
+                whiskers = [list(ends) for ends in zip(*(point.whiskers for _, point in drawn), strict=True)]
+                axes.errorbar(
+                    [place for place, _ in drawn], [point.value for _, point in drawn], yerr=whiskers or None,
+                    marker=marker, markersize=4, linewidth=1.2, elinewidth=0.6, label=name,
+                )  # fmt: skip
+            axes.set_xticks(range(len(panel.budgets)), [str(budget) for budget in panel.budgets])
+            axes.set(xlabel="budget", ylabel="error, %", ylim=(0, 103), title=panel.title)
+            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+        figure.suptitle(title)
     return figure
 
 
