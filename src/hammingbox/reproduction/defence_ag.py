@@ -36,8 +36,8 @@ _QUICK = ("hotflip", "pcaa", "ga", "gga")
 _REASONS = (
     *COMMON_REASONS,
     "GA and SA try up to 17,600 single changes per text, which takes seconds: in the cpu preset GA has 100 rows. SA "
-    "and GSA then try 70^ε combinations. At budget 4 these are 24 million per text, hours of one core, and they refuse; "
-    "at budget 2 they have 50 rows.",
+    "and GSA then try 70^ε combinations. At budget 4 these are 24 million per text, hours of one core, and they "
+    "refuse; at budget 2 they have 50 rows.",
     "The smoke preset tests the code on Splice, for which the paper has no such table.",
 )
 

@@ -47,6 +47,7 @@ DEFENCE_SPLICE = DefenceTableWithCurves(
             rows=633,
             budgets=(1, 2, 3),
             attacks=("hotflip", "ga", "pcaa", "auto"),
+            attack_rows={"pcaa": 300},
         ),
         "paper": Size(
             victims=_lines(replace(SPLICE, trainings=5), 2, epochs=30),
