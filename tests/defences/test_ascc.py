@@ -42,3 +42,16 @@ def test_weights_lie_in_the_simplex_over_valid_slots(space: str, schema: Schema)
 
 def _entropy(weights: torch.Tensor) -> float:
     return -torch.xlogy(weights, weights).sum().item()
+
+
+def test_the_public_numbers_weigh_the_entropy_by_the_batch(schema: Schema) -> None:
+    public = ASCC.public(batch_size=30)
+    assert (public.weight, public.sparsity, public.steps, public.learning_rate) == (4.0, 0.5, 10, 10.0)
+    assert ASCC.public(steps=3).steps == 3
+    victim = ToyVictim(schema.cardinalities).eval()
+    x, y = toy_rows(schema, victim, 24)
+    batch, candidates = Batch(torch.arange(24), x, y, 0), FullSpace(schema).candidates(x)
+    with frozen_eval(victim):
+        problem = Problem.of(victim, candidates, untargeted(y), 1, objective="cross_entropy")
+        ours, theirs = (d.worst_mixture(victim, batch, candidates) for d in (ASCC(), ASCC.public()))
+        assert problem.soft_loss(theirs[:, None]).mean() > problem.soft_loss(ours[:, None]).mean()

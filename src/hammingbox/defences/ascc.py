@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch.nn import functional
@@ -27,11 +27,13 @@ class ASCC(Defence):
     times the divergence of the prediction for the mixture from the clean prediction. The hull ignores the budget: all
     features move. Of the goal it uses only which classes are attacked: rows of other classes are trained clean.
 
+    The defaults are cheaper than the public code and weigh the entropy far more; `ASCC.public()` has its numbers.
+
     Cost per row: `steps` forward and backward passes and one forward pass, then two of each for the step.
 
     Attributes:
         weight: of the divergence (Dong et al.: 4).
-        sparsity: weight of the entropy of the mixtures, averaged over features that may change (Dong et al.: 10).
+        sparsity: weight of a row's entropy, averaged over features that may change, against the row's divergence.
         steps: of the inner ascent (Dong et al.: 10).
         learning_rate: of the ascent.
         one_noise: the predictions that are compared see the same dropout.
@@ -44,6 +46,20 @@ class ASCC(Defence):
     steps: int = 5
     learning_rate: float = 1.0
     one_noise: bool = True
+
+    @classmethod
+    def public(cls, *, batch_size: int = 64, **changes: Any) -> "ASCC":
+        """The numbers of the authors' public code.
+
+        There the entropy is averaged over the batch and has the weight 15, while the divergence is summed over the
+        batch. For one row that is a weight of 15 / 64 in batches of 64.
+
+        Args:
+            batch_size: rows of a step.
+            changes: settings that differ.
+        """
+        settings: dict[str, Any] = {"weight": 4.0, "sparsity": 15 / batch_size, "steps": 10, "learning_rate": 10.0}
+        return cls(**(settings | changes))
 
     def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:
         """Also checks that there are vectors to move."""

@@ -1,7 +1,7 @@
 """What every defence has in common: it turns a batch into a loss. The training loop is in ``training/``."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import torch
@@ -83,6 +83,21 @@ class Defence(nn.Module, ABC):
             InputError: a setting of the wrong type, a string outside the allowed choices, or a number out of range.
         """
         check_settings(self)
+
+    def settings_repr(self, *added_later: str) -> str:
+        """The `repr` of a dataclass, without settings that were added later and have their default.
+
+        A `repr` is a key of stores and checkpoints: that of unchanged behaviour must not change.
+
+        Args:
+            added_later: names of these settings.
+        """
+        shown = [
+            f"{f.name}={getattr(self, f.name)!r}"
+            for f in fields(self)
+            if f.name not in added_later or getattr(self, f.name) != f.default
+        ]
+        return f"{type(self).__qualname__}({', '.join(shown)})"
 
     def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:  # noqa: ARG002
         """Called once before the first step. Moves the defence to the victim's device.

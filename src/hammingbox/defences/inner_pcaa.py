@@ -22,8 +22,8 @@ from hammingbox.victims.victim import Victim
 class InnerPCAA(Defence):
     """Finds an adversarial distribution for each row and draws rows from it.
 
-    Draws are discrete rows projected to the budget; the paper trains on relaxed rows at any distance. The penalty
-    coefficient follows line 9 of Algorithm 2 and is a buffer.
+    Draws are discrete rows projected to the budget (`PAdvT.paper` has the paper's relaxed rows at any distance). The
+    penalty coefficient follows line 9 of Algorithm 2 and is a buffer.
 
     Cost per row: `steps` x `samples` forward and backward passes and, if there are more draws than `n_adv`, `draws`
     forward passes.
@@ -35,8 +35,8 @@ class InnerPCAA(Defence):
         samples: n_g, Gumbel samples per step.
         tau: softmax temperature; mirror ascent uses tau/2.
         ascent: mirror ascent, which meets the constraint exactly, so that lambda can only fall; or steepest ascent on
-            log pi with the paper's penalty.
-        learning_rate: of the ascent, in units of the initial log-odds.
+            log pi with the paper's penalty; or the sign of the gradient on pi itself with the penalty, as released.
+        learning_rate: of the ascent, in units of the initial log-odds; with "sign" in units of pi.
         start: expected number of changes under the initial pi.
         n_adv: adversarial rows per clean row in the training step.
         draws: rows drawn from pi, with the mode of pi among them; the `n_adv` with the largest loss are trained on.
@@ -52,7 +52,7 @@ class InnerPCAA(Defence):
     steps: int = 5
     samples: int = 1
     tau: float = 2.0
-    ascent: Literal["mirror", "steepest"] = "mirror"
+    ascent: Literal["mirror", "steepest", "sign"] = "mirror"
     learning_rate: float = 0.5
     start: float = 0.1
     n_adv: int = 1
@@ -86,8 +86,8 @@ class InnerPCAA(Defence):
         self.get_buffer("adapted_penalty").fill_(self.penalty)
         self.memory = WarmStart(rows, self.warm, victim.device) if self.warm else None
 
-    def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots:
-        """Lines 4 to 7 and 9 of Algorithm 2: `n_adv` points per row. Updates lambda and the memory."""
+    def distribution(self, problem: Problem, batch: Batch, random: RowRandom) -> Distribution:
+        """Lines 5 and 9: the adversarial distribution of each row. Updates lambda and the memory."""
         initial = initial_log_pi(problem.candidates, self.start)
         if self.memory is not None:
             initial = self.memory.recall(batch.rows, initial)
@@ -102,12 +102,16 @@ class InnerPCAA(Defence):
         if self.memory is not None:
             self.memory.remember(batch.rows, distribution)
         self._adapt(self.attack.limit(problem, self.zeta), distribution)
+        return distribution
+
+    def points(self, problem: Problem, distribution: Distribution, random: RowRandom) -> ManySlots:
+        """Line 6: the `n_adv` points with the largest loss among the draws, within the budget."""
         if self.draws == self.n_adv:  # line 6 as in the paper
             return distribution.draw(random, self.n_adv, budget=problem.budget)
         drawn = distribution.draw(random, self.draws - 1, budget=problem.budget)
         points = torch.cat([distribution.mode(problem.budget)[:, None], drawn], 1)
         owner, slots = all_points(points)
-        worst = problem.score(owner, slots).loss.view(len(batch), self.draws).topk(self.n_adv).indices
+        worst = problem.score(owner, slots).loss.view(len(problem), self.draws).topk(self.n_adv).indices
         return points.gather(1, worst[:, :, None].expand(-1, -1, points.shape[2]))
 
     def _adapt(self, limit: float, distribution: Distribution) -> None:

@@ -13,7 +13,7 @@ from hammingbox.defences.inner_pcaa import InnerPCAA
 from hammingbox.problem import Problem, all_points
 from hammingbox.seeding import RowRandom
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.types import Ids, RowMask
+from hammingbox.types import Ids, ManySlots, RowMask
 from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.victim import Victim
 
@@ -53,6 +53,10 @@ class Trades(InnerPCAA):
         loss = functional.cross_entropy(clean, batch.y) + self.weight * apart.mean()
         right = (torch.stack(answers).detach().argmax(2) == batch.y).float().mean().item()
         return Step(loss, {"adversarial_accuracy": right, "penalty": self.get_buffer("adapted_penalty").item()})
+
+    def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots:
+        """Lines 4 to 7 and 9 of Algorithm 2: `n_adv` points per row. Updates lambda and the memory."""
+        return self.points(problem, self.distribution(problem, batch, random), random)
 
     def _changed_rows(self, victim: Victim, batch: Batch, threat: ThreatModel) -> tuple[RowMask, tuple[Ids, ...]]:
         """Which rows are attacked, and the batch with these rows drawn from pi, `n_adv` times."""

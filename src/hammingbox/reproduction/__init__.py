@@ -10,14 +10,18 @@ from hammingbox.reproduction.concentration import CONCENTRATION
 from hammingbox.reproduction.defence_ag import DEFENCE_AG, TRADES
 from hammingbox.reproduction.defence_curve import CURVE_AG, CURVE_IMDB, CURVE_SPLICE
 from hammingbox.reproduction.defence_imdb import DEFENCE_IMDB, DEFENCE_NEIGHBOURS, MIXTURE, ZETA
+from hammingbox.reproduction.defence_splice import DEFENCE_SPLICE
+from hammingbox.reproduction.imdb_budgets import IMDB_BUDGETS
 from hammingbox.reproduction.trade_off import TRADE_OFF
+from hammingbox.reproduction.tuning import TUNING
 from hammingbox.studies.study import Study
 
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
-        ATTACK_TABLE, COMPLEXITY, TRADE_OFF, CONCENTRATION, DEFENCE_AG, DEFENCE_IMDB, DEFENCE_NEIGHBOURS, MIXTURE,
-        TRADES, ZETA, CURVE_AG, CURVE_IMDB, CURVE_SPLICE, CASES,
+        ATTACK_TABLE, COMPLEXITY, TRADE_OFF, CONCENTRATION, DEFENCE_SPLICE, DEFENCE_AG, TUNING,
+        DEFENCE_NEIGHBOURS, DEFENCE_IMDB, IMDB_BUDGETS, MIXTURE, TRADES, ZETA, CURVE_AG, CURVE_IMDB, CURVE_SPLICE,
+        CASES,
     )
 }  # fmt: skip
 """In the order in which `--all` runs them."""

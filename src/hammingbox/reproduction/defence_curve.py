@@ -48,15 +48,45 @@ def _shares(start: Recipe, budget: int, **training: Any) -> tuple[Recipe, ...]:
     )  # fmt: skip
 
 
-def _beyond(start: Recipe, *budgets: int, **training: Any) -> tuple[Recipe, ...]:
-    """Swap training against larger budgets than are measured, selected by attacked rows alone: clean error rises."""
-    return tuple(
-        defended(
-            f"{start.label}, swap against {budget}", start, "swap", budget=budget, settings=ALONE | {"tries": 8},
-            criterion="robust", **training,
-        )
-        for budget in budgets
-    )  # fmt: skip
+SETTINGS_OF_SPLICE: tuple[tuple[str, str, dict[str, Any], dict[str, Any]], ...] = (
+    ("swap, half clean", "swap", {"tries": 8, "clean_share": 0.5}, {}),
+    ("swap", "swap", {"tries": 8, "clean_share": 0.0}, {}),
+    ("swap, long", "swap", {"tries": 8, "clean_share": 0.0}, {"epochs": 45}),
+    ("swap against 3, three quarters clean", "swap", {"tries": 8, "clean_share": 0.75}, {"budget": 3}),
+    ("swap against 3, half clean", "swap", {"tries": 8, "clean_share": 0.5}, {"budget": 3}),
+    ("swap against 3, a quarter clean", "swap", {"tries": 8, "clean_share": 0.25}, {"budget": 3}),
+    ("swap against 3", "swap", {"tries": 8, "clean_share": 0.0}, {"budget": 3}),
+    ("swap against 3, robust epoch", "swap", {"tries": 8, "clean_share": 0.0}, {"budget": 3, "criterion": "robust"}),
+    ("swap against 4, half clean", "swap", {"tries": 8, "clean_share": 0.5}, {"budget": 4}),
+    ("swap against 4, robust epoch", "swap", {"tries": 8, "clean_share": 0.0}, {"budget": 4, "criterion": "robust"}),
+    ("PAdvT, half clean", "padvt", {"clean_share": 0.5}, {}),
+    ("PAdvT", "padvt", {"clean_share": 0.0}, {}),
+    ("PAdvT against 3", "padvt", {"clean_share": 0.0}, {"budget": 3}),
+    ("TRADES 1/λ=1", "trades", {"weight": 1.0}, {}),
+    ("TRADES 1/λ=5", "trades", {"weight": 5.0}, {}),
+    ("TRADES 1/λ=5 against 3", "trades", {"weight": 5.0}, {"budget": 3}),
+)
+"""Label, defence, its settings, and the budget and training that differ from `_frontier`'s."""
+
+OTHER_NETS_OF_SPLICE = (
+    replace(SPLICE, label="wide LSTM", model_settings={"hidden": 96, "dropout": 0.5}),
+    Recipe(label="CNN", data="splice", model="cnn", training={"epochs": 15}),
+    Recipe(label="MLP", data="splice", model="mlp", training={"epochs": 15}),
+)
+
+
+def _frontier(**training: Any) -> tuple[Recipe, ...]:
+    """Many settings of the LSTM, then standard and swap training of other nets, against 2 and 3 changes."""
+    lines = [SPLICE]
+    for label, defence, settings, changes in SETTINGS_OF_SPLICE:
+        chosen = {"budget": 2} | training | changes
+        lines.append(defended(f"LSTM, {label}", SPLICE, defence, settings=settings, **chosen))
+    for net in OTHER_NETS_OF_SPLICE:
+        lines.append(net)
+        for budget in (2, 3):
+            name, settings = f"{net.label}, swap against {budget}", ALONE | {"tries": 8}
+            lines.append(defended(name, net, "swap", budget=budget, settings=settings, **training))
+    return tuple(lines)
 
 
 _AG_POINTS = (
@@ -69,7 +99,7 @@ _AG_POINTS = (
         for share in (0.5, 0.0)
     ),
     defended("PAdvT, all rows", AG, "padvt", budget=4, settings=ALONE, **TRAINING),
-    *wide(4),
+    *wide(4)[:3],
     replace(AG_WIDE, label="standard, wide, a tenth blanked", model_settings={"channels": 384}),
 )  # fmt: skip
 
@@ -87,14 +117,14 @@ CURVE_SPLICE = DefenceCurve(
     sizes={
         "smoke": _SMOKE,
         "cpu": Size(
-            victims=_shares(SPLICE, 2, epochs=15) + _beyond(SPLICE, 3, 4, epochs=20),
-            rows=200,
+            victims=_frontier(epochs=15),
+            rows=633,
             budgets=(2,),
-            attacks=("pcaa", "ga", "auto"),
+            attacks=("auto",),
         ),
         "paper": Size(
-            victims=_shares(SPLICE, 2, epochs=30) + _beyond(SPLICE, 3, 4, epochs=30),
-            rows=600,
+            victims=_frontier(epochs=30),
+            rows=633,
             budgets=(1, 2, 3),
             attacks=("pcaa", "ga", "auto"),
         ),
@@ -116,18 +146,10 @@ CURVE_AG = DefenceCurve(
 
 
 def _settings_of_padvt(preset: str) -> tuple[Recipe, ...]:
-    """The victims of the zeta and mixture tables, the standard victims they start from, and one epoch of PAdvT."""
+    """The victims of the zeta and mixture tables, and the standard victims that they start from."""
     trained = (*ZETA.sizes[preset].victims, *MIXTURE.sizes[preset].victims)
     starts = {victim.start.folder: victim.start for victim in trained if victim.start is not None}
-    once = tuple(
-        defended(
-            start.label.replace("standard", f"every row once, against {budget}"), start, "padvt", budget=budget,
-            settings=ALONE, **(dict(trained[0].training) | {"epochs": 1}),
-        )
-        for start in starts.values()
-        for budget in (trained[0].budget, 2 * trained[0].budget)
-    )  # fmt: skip
-    return (*starts.values(), *trained, *once)
+    return (*starts.values(), *trained)
 
 
 CURVE_IMDB = DefenceCurve(

@@ -1,7 +1,10 @@
 """Recipes of the victims that several studies share."""
 
+from dataclasses import replace
+
 from hammingbox.data import imdb
 from hammingbox.studies.recipe import Recipe
+from hammingbox.victims.vector_files import NPM_PACKAGE
 
 SPLICE = Recipe(label="LSTM", data="splice", model="lstm")
 SPLICE_QUICK = Recipe(
@@ -17,3 +20,13 @@ AG_WIDE = Recipe(
 AG_PAPER = Recipe(label="character CNN", data="ag_news_paper")
 IMDB_CNN = Recipe(label="word CNN", data="imdb", model="word_cnn")
 IMDB_LSTM = Recipe(label="BiLSTM", data="imdb", model="bilstm", training=imdb.TRAINING["bilstm"])
+IMDB_CNN_WITH_VECTORS, IMDB_LSTM_WITH_VECTORS = (
+    replace(victim, model_settings={"dim": 100}, vectors=NPM_PACKAGE, neighbours=True)
+    for victim in (IMDB_CNN, IMDB_LSTM)
+)
+"""They start from GloVe vectors, as ASCC's authors do, and face counter-fitted neighbours, as in the paper."""
+
+
+def early(victim: Recipe) -> Recipe:
+    """A standard victim after two epochs, from which all defences start. After five it has memorised many rows."""
+    return replace(victim, label=f"{victim.label}, standard, 2 epochs", training=dict(victim.training) | {"epochs": 2})

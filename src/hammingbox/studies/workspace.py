@@ -30,6 +30,8 @@ from hammingbox.training.job import train_victim
 from hammingbox.types import RowInt
 from hammingbox.victims.checkpoint import CONFIG, Checkpoint, load_checkpoint
 from hammingbox.victims.released import ips_lstm
+from hammingbox.victims.vector_files import find_vectors
+from hammingbox.victims.word_vectors import use_vectors
 from hammingbox.victims.zoo.registry import build
 
 OnRows = Callable[[int, int], None]
@@ -124,6 +126,8 @@ class Workspace:
             self.threat(recipe, 0)
             if recipe.released:
                 self.untrained(recipe)
+            if (first := _first_start(recipe)).vectors and not self._is_saved(first):
+                find_vectors(first.vectors, data_dir=self.data_dir)
         except (FileError, InputError) as error:
             return str(error)
         return ""
@@ -180,7 +184,7 @@ class Workspace:
         """A victim with its initial weights; released victims come with the released weights.
 
         Raises:
-            FileError: the released weights are missing.
+            FileError: the released weights or the word vectors are missing.
         """
         schema = self.task(recipe).splits.schema
         if recipe.released:
@@ -188,7 +192,11 @@ class Workspace:
                 return load_checkpoint(self.path(recipe), schema=schema)
             return ips_lstm(data_dir=self.data_dir)
         model, settings = recipe.model or self.task(recipe).source.model, dict(recipe.model_settings)
-        return Checkpoint(build(model, schema, seed=recipe.seed, **settings), model, settings, schema)
+        victim, training = build(model, schema, seed=recipe.seed, **settings), {}
+        if recipe.vectors:
+            path = find_vectors(recipe.vectors, data_dir=self.data_dir)
+            training = {"vectors": recipe.vectors, "words_with_vectors": use_vectors(victim, schema, path)}
+        return Checkpoint(victim, model, settings, schema, training)
 
     def config(self, recipe: Recipe) -> TrainConfig:
         """How a victim is trained."""
@@ -251,6 +259,11 @@ def drawn_rows(numbers: RowInt, count: int) -> Int64[torch.Tensor, "some"]:
     keys = [blake2b(b"%d/%d" % (_DRAW, number), digest_size=8).digest() for number in numbers.tolist()]
     places = sorted(range(len(keys)), key=keys.__getitem__)[:count]
     return torch.tensor(sorted(places), dtype=torch.int64, device=numbers.device)
+
+
+def _first_start(recipe: Recipe) -> Recipe:
+    """The victim that a recipe begins with: itself, or the start of its start."""
+    return recipe if recipe.start is None else _first_start(recipe.start)
 
 
 def defence_of(recipe: Recipe) -> Defence:

@@ -18,6 +18,9 @@ from hammingbox.training.loop import fit
 from hammingbox.training.state import STATE, forget_state
 from hammingbox.victims.checkpoint import CONFIG, Checkpoint
 
+_OF_THE_START = ("vectors", "words_with_vectors")
+"""Facts of a start that its successors inherit: the word vectors that the first of them began with."""
+
 
 def keep_finished(folder: Path, overwrite: bool) -> None:
     """Refuses to train over a finished model. A model whose training was killed may be continued.
@@ -94,6 +97,7 @@ def train_victim(
         facts["cost_of_an_epoch"] = relative_cost(
             victim, splits, defence, threat, goal=goal, batch_size=config.batch_size
         )
+    facts |= {name: start.training[name] for name in _OF_THE_START if name in start.training}
     training = facts | {"history": [asdict(epoch) for epoch in history]}
     Checkpoint(victim, name, start.settings, splits.schema, training).save(folder)
     forget_state(folder)

@@ -99,6 +99,20 @@ def curve_figure(title: str, points: Mapping[str, tuple[float, float]]) -> Figur
     return figure
 
 
+def epochs_figure(quantity: str, curves: Mapping[str, Sequence[float]]) -> Figure:
+    """A number of each training by epoch, counted from 1."""
+    with _style() as new_figure:
+        figure = new_figure(figsize=(6.5, 3.2), layout="constrained")
+        axes = figure.add_subplot()
+        for marker, (name, values) in zip("osD^vP*X" * len(curves), curves.items(), strict=False):
+            axes.plot(range(1, len(values) + 1), values, marker=marker, markersize=4, label=name)
+        figure.legend(loc="outside right center", frameon=False)
+        axes.set_xlabel("epoch")
+        axes.set_ylabel(quantity)
+        axes.grid(alpha=0.3)
+    return figure
+
+
 @dataclass(frozen=True)
 class Measured:
     """An error in % with its interval over rows, and the paper's, if it has one."""

@@ -1,0 +1,67 @@
+"""Defences on Splice: every method from the same standard victim, with three trainings of each line."""
+
+from dataclasses import replace
+from typing import Any
+
+from hammingbox.reproduction.defence_ag import ALONE
+from hammingbox.reproduction.recipes import SPLICE, SPLICE_QUICK
+from hammingbox.reproduction.training_curves import DefenceTableWithCurves
+from hammingbox.studies.defence_table import COMMON_REASONS
+from hammingbox.studies.recipe import Recipe, defended
+from hammingbox.studies.study import Size
+
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "HotFlip": ("hotflip", ALONE),
+    "l2 ball": ("l2_ball", {"radius": 1.0}),
+    "ASCC": ("ascc_public", {}),
+    "TRADES 1/λ=5": ("trades", {"weight": 5.0}),
+    "PAdvT": ("padvt", ALONE),
+    "PAdvT as printed": ("padvt_paper", {}),
+    "swap": ("swap", ALONE | {"tries": 8}),
+}
+"""Line, defence and settings. The methods that train on adversarial rows have no clean ones, as in the paper."""
+
+
+def _lines(victim: Recipe, budget: int, **training: Any) -> tuple[Recipe, ...]:
+    """The standard victim and every method, with the same rows and epochs."""
+    start = replace(victim, label="standard")
+    return (
+        start,
+        *(
+            defended(label, start, defence, budget=budget, settings=settings, **training)
+            for label, (defence, settings) in METHODS.items()
+        ),
+    )
+
+
+DEFENCE_SPLICE = DefenceTableWithCurves(
+    name="defence-splice",
+    title="Defences on Splice",
+    source="an addition to Tables 4 and 5",
+    sizes={
+        "smoke": Size(
+            victims=_lines(SPLICE_QUICK, 2, epochs=1, robust_rows=20), rows=20, budgets=(2,), attacks=("gga", "swap")
+        ),
+        "cpu": Size(
+            victims=_lines(replace(SPLICE, trainings=3), 2, epochs=15),
+            rows=633,
+            budgets=(1, 2, 3),
+            attacks=("hotflip", "ga", "pcaa", "auto"),
+            attack_rows={"pcaa": 300},
+        ),
+        "paper": Size(
+            victims=_lines(replace(SPLICE, trainings=5), 2, epochs=30),
+            rows=633,
+            budgets=(1, 2, 3, 4, 5),
+            seeds=5,
+            attacks=("hotflip", "pcaa", "sa", "gsa", "ga", "gga", "auto"),
+        ),
+    },
+    compared=tuple(("PAdvT", other) for other in ("standard", *(label for label in METHODS if label != "PAdvT"))),
+    reasons=(
+        *COMMON_REASONS,
+        "The paper has no defence on Splice, because it has few rows. They suffice to train every method three times.",
+        "All lines start from the standard victim of the same seed and train against budget 2 for at most 15 epochs in "
+        "the cpu preset.",
+    ),
+)
