@@ -23,8 +23,9 @@ from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.history import WatchTraining, unwatched
 from hammingbox.training.job import train_victim
+from hammingbox.training.released_job import take_released
 from hammingbox.victims.checkpoint import CONFIG, Checkpoint, load_checkpoint
-from hammingbox.victims.released import ips_lstm
+from hammingbox.victims.released import released_victim
 from hammingbox.victims.zoo.registry import build
 
 OnRows = Callable[[int, int], None]
@@ -128,7 +129,7 @@ class Workspace:
             task, path = self.task(recipe), self.path(recipe)
             if not self._is_saved(recipe):
                 if recipe.released:
-                    self.untrained(recipe).save(path)
+                    take_released(task.splits, path, data=recipe.data, data_dir=self.data_dir)
                 else:
                     self._train(recipe, task, path)
             found = load_checkpoint(path, schema=task.splits.schema)
@@ -175,7 +176,7 @@ class Workspace:
         if recipe.released:
             if self._is_saved(recipe):
                 return load_checkpoint(self.path(recipe), schema=schema)
-            return ips_lstm(data_dir=self.data_dir)
+            return released_victim(recipe.data, data_dir=self.data_dir)
         model, settings = recipe.model or self.task(recipe).source.model, dict(recipe.model_settings)
         return Checkpoint(build(model, schema, **settings), model, settings, schema)
 
