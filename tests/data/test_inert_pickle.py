@@ -48,9 +48,19 @@ def objects(values: list[Any]) -> np.ndarray[Any, np.dtype[np.object_]]:
         list(ROWS.astype(object)),
     ],
     ids=[
-        "lists", "tuples", "array", "fortran", "big-endian", "scalars", "list of arrays",
-        "object table", "fortran object table", "objects of scalars", "objects of lists", "list of object arrays",
-    ],  # fmt: skip
+        "lists",
+        "tuples",
+        "array",
+        "fortran",
+        "big-endian",
+        "scalars",
+        "list of arrays",
+        "object table",
+        "fortran object table",
+        "objects of scalars",
+        "objects of lists",
+        "list of object arrays",
+    ],
 )
 def test_every_form_of_a_pickled_table_is_read(protocol: int, value: Any, tmp_path: Path) -> None:
     path = tmp_path / "rows.pickle"

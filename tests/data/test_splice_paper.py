@@ -102,4 +102,6 @@ def test_the_papers_rows() -> None:
     assert (len(splits.test), torch.bincount(splits.test.labels).tolist()) == (319, [81, 158, 80])
     check_parts(splits)
     shipped = Counter(zip(map(tuple, SHIPPED.ids.tolist()), SHIPPED.labels.tolist(), strict=True))
-    assert all(row in shipped for row in zip(map(tuple, splits.test.ids.tolist()), splits.test.labels.tolist(), strict=True))
+    assert all(
+        row in shipped for row in zip(map(tuple, splits.test.ids.tolist()), splits.test.labels.tolist(), strict=True)
+    )

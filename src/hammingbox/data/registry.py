@@ -48,7 +48,7 @@ DATASETS: dict[str, Source] = {
     ),
     "splice_paper": Source(
         load=splice_paper.load,
-        summary="Splice as in the paper: its 319 test rows from a file of yours; an attacker may write all five letters",
+        summary="Splice as in the paper: its 319 test rows, from a folder; an attacker may write all five letters",
     ),
     "ips": Source(
         load=ips.load,

@@ -87,6 +87,6 @@ def _from_csv(path: Path) -> tuple[_Numbers, _Numbers]:
         return np.array(ids, dtype=np.int64), np.array([int(fields[label]) for fields in lines[1:]], dtype=np.int64)
     except (ValueError, IndexError) as error:
         raise FileError(
-            f"expected a line of column names with label and sequence, then rows of {len(splice.SCHEMA.features)} bases, "
-            f"in {path}, got another file ({error}). Get the file again."
+            f"expected a line of column names with label and sequence, then rows of equal length, in {path}, "
+            f"got another file ({error}). Get the file again."
         ) from error

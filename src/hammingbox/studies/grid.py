@@ -86,7 +86,7 @@ def run_grid(workspace: Workspace, size: Size) -> Grid:
     for recipe, reason, cells in grid_cells(workspace, size):
         if reason:
             grid.skipped.append(f"{recipe.name}: {reason}")
-        grid.cells += [_run(workspace, cell, size.rows) for cell in cells]
+        grid.cells += [_run(workspace, cell, size.rows_of(cell.attack)) for cell in cells]
     return grid
 
 
@@ -108,9 +108,10 @@ def plan_grid(workspace: Workspace, size: Size) -> list[Work]:
             steps.append(Work(recipe.name, note=f"skipped: {reason}"))
             continue
         steps += plan_training(workspace, recipe)
-        data, victim = workspace.rows(recipe, size.rows), workspace.untrained(recipe).victim
-        seconds = seconds_per_pass(victim, data.batch(slice(0, 64))[0])
-        for _, of_attack in groupby(cells, key=lambda cell: cell.attack):
+        victim = workspace.untrained(recipe).victim
+        seconds = seconds_per_pass(victim, workspace.rows(recipe, 64).batch(slice(None))[0])
+        for attack, of_attack in groupby(cells, key=lambda cell: cell.attack):
+            data = workspace.rows(recipe, size.rows_of(attack))
             steps.append(_plan_attack(workspace, list(of_attack), data, victim, seconds))
     return steps
 

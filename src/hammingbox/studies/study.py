@@ -28,6 +28,7 @@ class Size:
         seeds: number of seeds for randomised attacks; the others run once.
         attacks: names of the attacks; empty for a study that brings its own.
         attack_settings: settings that differ from an attack's defaults, by attack name.
+        attack_rows: number of rows for attacks that are too expensive for all of them, by attack name.
     """
 
     victims: tuple[Recipe, ...] = ()
@@ -36,6 +37,11 @@ class Size:
     seeds: int = 1
     attacks: tuple[str, ...] = ()
     attack_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    attack_rows: Mapping[str, int] = field(default_factory=dict)
+
+    def rows_of(self, attack: str) -> int:
+        """Number of test rows for an attack. Fewer rows are a subset of more rows."""
+        return self.attack_rows.get(attack, self.rows)
 
 
 @dataclass

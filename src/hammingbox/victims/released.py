@@ -93,4 +93,6 @@ def released_victim(data: str, *, data_dir: Path | None = None) -> Checkpoint:
             f"expected the weights of the authors' model for {data} in {path}, got others ({error}). "
             "Get the file again."
         ) from error
-    return Checkpoint(victim.eval(), "lstm", settings, released.schema, {"source": path.name, "source_sha256": file_sha256(path)})
+    return Checkpoint(
+        victim.eval(), "lstm", settings, released.schema, {"source": path.name, "source_sha256": file_sha256(path)}
+    )
