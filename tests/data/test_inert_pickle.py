@@ -173,6 +173,6 @@ def test_tens_of_thousands_of_marks_are_read(tmp_path: Path) -> None:
 def test_a_long_text_that_names_many_functions_takes_no_more_memory_than_the_file(tmp_path: Path) -> None:
     path = tmp_path / "rows.pickle"
     text = b"X" + (1_000_000).to_bytes(4, "little") + b"x" * 1_000_000
-    path.write_bytes(b"\x80\x04" + text + b"\x940" + b"h\x00h\x00\x93" * 100_000 + b".")
+    path.write_bytes(b"\x80\x04" + text + b"\x94" + b"h\x00h\x00\x93" * 100_000 + b".")
     with pytest.raises(FileError, match="a long name of a function"):
         read_integers(path)

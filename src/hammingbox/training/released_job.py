@@ -33,7 +33,7 @@ def take_released(
     """
     keep_finished(folder, overwrite)
     checkpoint = released_victim(data, data_dir=data_dir)
-    facts = {
+    facts: dict[str, Any] = {
         "data": data,
         "data_sha256": None,  # the rows it was trained on are not public
         "test_sha256": splits.test.digest,
