@@ -204,9 +204,9 @@ def trees() -> Target:
 
 def ips() -> Target:
     from hammingbox.data.ips import load
-    from hammingbox.victims.released import ips_lstm
+    from hammingbox.victims.released import released_victim
 
-    model = ips_lstm().victim
+    model = released_victim("ips").victim
     test = load().test
     rows = correctly_classified(model, test, 100)
     return Target("The authors' IPS LSTM", model, rows, FullSpace(test.schema), seeds=(0, 1))

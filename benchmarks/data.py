@@ -17,7 +17,7 @@ from hammingbox.evaluation.accuracy import accuracy
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
 from hammingbox.victims.checkpoint import Checkpoint
-from hammingbox.victims.released import ips_lstm
+from hammingbox.victims.released import released_victim
 from hammingbox.victims.zoo.registry import build
 
 
@@ -35,7 +35,7 @@ def measure(name: str, label: str | None, folder: Path) -> dict[str, Any]:
     if len(splits.train):
         facts |= _train(source.model, splits, TrainConfig(**source.training), folder)  # type: ignore[arg-type]
     else:
-        checkpoint = ips_lstm()
+        checkpoint = released_victim("ips")
         facts["test_accuracy"] = accuracy(checkpoint.victim, splits.test)
     return facts | {"peak_mib": _peak(), "busy_processes": round(os.getloadavg()[0], 1)}
 

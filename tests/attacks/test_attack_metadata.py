@@ -18,10 +18,15 @@ from toys.targets import Recorder
 
 RANDOMISED = {
     "auto", "pcaa", "pcaa_paper", "swap", "guided", "local", "evolution", "sparse_rs", "pcaa_blackbox", "genetic",
-    "random",
+    "genetic_public", "random",
 }  # fmt: skip
-NEEDS_GRADIENT = {"pcaa", "pcaa_paper", "gsa", "gga", "hotflip", "hotflip_beam", "swap", "guided"}
-SMALL = {"pcaa_paper": {"samples": 4, "steps": 5}, "sparse_rs": {"steps": 20}, "pcaa": {"steps": 3}}
+NEEDS_GRADIENT = {
+    "pcaa", "pcaa_paper", "gsa", "gga", "gsa_released", "gga_released", "hotflip", "hotflip_beam", "swap", "guided",
+}  # fmt: skip
+SMALL = {
+    "pcaa_paper": {"samples": 4, "steps": 5}, "sparse_rs": {"steps": 20}, "pcaa": {"steps": 3},
+    "genetic_public": {"generations": 2},
+}  # fmt: skip
 
 
 def test_metadata_of_the_table() -> None:

@@ -21,6 +21,14 @@ REPRS = {
     "ga": "TwoStage(objective='margin', queries=None, guide='loss', search='greedy', max_passes=20000)",
     "gsa": "TwoStage(objective='margin', queries=None, guide='gradient', search='brute', max_passes=20000)",
     "gga": "TwoStage(objective='margin', queries=None, guide='gradient', search='greedy', max_passes=20000)",
+    "gsa_released": (
+        "TwoStage(objective='cross_entropy', queries=None, guide='gradient', search='brute', max_passes=20000, "
+        "rank='gradient')"
+    ),
+    "gga_released": (
+        "TwoStage(objective='cross_entropy', queries=None, guide='gradient', search='greedy', max_passes=20000, "
+        "rank='gradient')"
+    ),
     "hotflip": "HotFlip(objective='margin', queries=None, beam=1)",
     "hotflip_beam": "HotFlip(objective='margin', queries=None, beam=8)",
     "swap": "Swap(objective='margin', queries=None, steps=12, tries=16, patience=6, starts=8, fresh=False)",
@@ -39,6 +47,7 @@ REPRS = {
         "penalty=0.1)"
     ),
     "genetic": "Genetic(objective='margin', queries=None, population=20, generations=10, tries=4)",
+    "genetic_public": "Genetic(objective='margin', queries=None, population=60, generations=40, tries=8)",
     "random": "Random(objective='margin', queries=None, draws=300, batch=50)",
     "exhaustive": "Exhaustive(objective='margin', queries=None, verdict=False, max_passes=20000, skip=False)",
     "oracle": "Exhaustive(objective='margin', queries=None, verdict=True, max_passes=20000, skip=False)",

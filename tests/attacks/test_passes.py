@@ -63,6 +63,8 @@ FORMULAS = [
     ("ga", 1 + M + BUDGET * (D - 1), 0, True),
     ("gsa", 2 + D**BUDGET, 1, True),
     ("gga", 2 + BUDGET * (D - 1), 1, True),
+    ("gsa_released", 2 + D**BUDGET, 1, True),
+    ("gga_released", 2 + BUDGET * (D - 1), 1, True),
     ("pcaa", 1 + 4 * (60 + 100), 240, False),
     ("pcaa_paper", 1 + 4 * (50_000 + 100), 200_000, False),
     ("hotflip", 1 + 2 * BUDGET, BUDGET, False),
@@ -74,6 +76,7 @@ FORMULAS = [
     ("sparse_rs", 1_000, 0, False),
     ("pcaa_blackbox", 1_001, 0, False),
     ("genetic", 1 + 11 * 20 * min(4, D - 1), 0, False),
+    ("genetic_public", 1 + 41 * 60 * min(8, D - 1), 0, False),
     ("random", 301, 0, False),
 ]
 

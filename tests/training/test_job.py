@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hammingbox.data import splice_paper
 from hammingbox.data.dataset import Splits
 from hammingbox.data.registry import DATASETS
 from hammingbox.defences import SwapTraining
@@ -13,12 +14,14 @@ from hammingbox.errors import FileError, InputError
 from hammingbox.evaluation.accuracy import accuracy
 from hammingbox.threat.goal import Target
 from hammingbox.training.config import TrainConfig
+from hammingbox.training.defence_job import train_defended
 from hammingbox.training.history import HISTORY, Epoch, best_epoch
 from hammingbox.training.job import keep_finished, train_victim
 from hammingbox.training.released_job import take_released
 from hammingbox.training.standard_job import suitable_settings, train_standard, untrained
 from hammingbox.training.state import STATE
 from hammingbox.victims.checkpoint import load_checkpoint, weights_digest
+from toys.released import write_splice_paper
 from toys.texts import small_splits
 from toys.training import splice_threat
 
@@ -73,8 +76,8 @@ def test_a_model_is_trained_with_what_suits_it_and_what_was_given(small: Splits,
         train_standard(small, source, tmp_path, data="splice")
 
 
-def test_released_weights_exist_for_one_data_set(small: Splits, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"expected the data set ips for released weights, got 'splice'\. Train"):
+def test_released_weights_exist_for_some_data_sets(small: Splits, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"expected the data set ips or splice_paper for released .* got 'splice'\."):
         take_released(small, tmp_path, data="splice")
     assert not list(tmp_path.iterdir())
 
@@ -94,3 +97,31 @@ def test_a_model_of_text_starts_from_word_vectors_of_their_size(tmp_path: Path) 
     path.write_text("")
     with pytest.raises(FileError, match="got an empty file"):
         untrained("word_cnn", splits.schema, seed=0, vectors=path)
+
+
+WHOLE = {
+    "data", "data_sha256", "test_sha256", "model", "defence", "budget", "config", "epochs", "seconds", "test_accuracy",
+}  # fmt: skip
+
+
+def test_the_record_of_every_victim_is_whole(small: Splits, tmp_path: Path) -> None:
+    """Released, standard and defended victims say the same things under the same names."""
+    data_dir = write_splice_paper(tmp_path / "data")
+    source, config = DATASETS["splice"], {"epochs": 1}
+    threat = splice_threat(small)
+    take_released(splice_paper.load(data_dir=data_dir), tmp_path / "released", data="splice_paper", data_dir=data_dir)
+    train_standard(small, source, tmp_path / "standard", data="splice", model="mlp", settings=config)
+    train_defended(
+        small, source, tmp_path / "defended", SwapTraining(tries=2), threat,
+        data="splice", start=tmp_path / "standard", settings=config,
+    )  # fmt: skip
+    records = {kind: load_checkpoint(tmp_path / kind).training for kind in ("released", "standard", "defended")}
+    for kind, record in records.items():
+        assert record.keys() >= WHOLE, kind
+    assert records["released"]["data"] == "splice_paper"
+    assert records["released"]["data_sha256"] is None, "what it was trained on is not known"
+    assert records["released"]["test_sha256"] == splice_paper.load(data_dir=data_dir).test.digest
+    assert records["standard"]["data_sha256"] == records["defended"]["data_sha256"] == small.train.digest
+    assert records["standard"]["test_sha256"] == records["defended"]["test_sha256"] == small.test.digest
+    with pytest.raises(FileError, match="with a finished one"):
+        take_released(small, tmp_path / "released", data="splice_paper", data_dir=data_dir)

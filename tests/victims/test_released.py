@@ -1,4 +1,4 @@
-"""The authors' IPS model: its weights compute what their model does, and foreign weight files are never run."""
+"""The authors' models: their weights compute what their models do, and foreign weight files are never run."""
 
 import pickle
 from pathlib import Path
@@ -9,15 +9,16 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from hammingbox.data import ips
+from hammingbox.data import ips, splice_paper
 from hammingbox.errors import FileError, InputError
 from hammingbox.evaluation.accuracy import accuracy
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
 from hammingbox.victims.checkpoint import foreign_tensors, load_checkpoint
-from hammingbox.victims.released import ips_lstm
+from hammingbox.victims.released import RELEASED, released_victim
 from hammingbox.victims.zoo.registry import build
 from toys.real_data import DATA, needs
+from toys.released import LAYERS, released_weights, some_rows
 
 ROWS = np.random.default_rng(0).integers(1, 1067, size=(6, 20))
 LABELS = np.array([0, 1, 2, 2, 1, 0])
@@ -41,33 +42,16 @@ def test_training_without_training_rows_says_so(tmp_path: Path) -> None:
         fit(build("mlp", ips.SCHEMA), splits, TrainConfig(epochs=1))
 
 
-def released_weights() -> dict[str, torch.Tensor]:
-    """Random weights under the names of the authors."""
-    generator = torch.Generator().manual_seed(0)
-    sizes = {
-        "embed.weight": (1104, 70),
-        "lstm.weight_ih_l0": (280, 70),
-        "lstm.weight_hh_l0": (280, 70),
-        "lstm.bias_ih_l0": (280,),
-        "lstm.bias_hh_l0": (280,),
-        "attention.projection.0.weight": (64, 70),
-        "attention.projection.0.bias": (64,),
-        "attention.projection.2.weight": (1, 64),
-        "attention.projection.2.bias": (1,),
-        "fc.weight": (3, 70),
-        "fc.bias": (3,),
-    }
-    return {name: torch.randn(size, generator=generator) for name, size in sizes.items()}
+@pytest.mark.parametrize("data", RELEASED)
+def test_released_weights_compute_what_the_authors_model_does(data: str, tmp_path: Path) -> None:
+    weights, (rows, _) = released_weights(data), some_rows(data)
+    torch.save(weights, tmp_path / RELEASED[data].authors_file)
+    checkpoint = released_victim(data, data_dir=tmp_path)
 
-
-def test_released_weights_compute_what_the_authors_model_does(tmp_path: Path) -> None:
-    weights = released_weights()
-    torch.save(weights, tmp_path / "Mal_RNN.942")
-    checkpoint = ips_lstm(data_dir=tmp_path)
-
-    lstm = torch.nn.LSTM(70, 70, batch_first=True)
+    dim, categories = weights["embed.weight"].shape[1], weights["embed.weight"].shape[0]
+    lstm = torch.nn.LSTM(dim, dim, num_layers=LAYERS[data], batch_first=True)
     lstm.load_state_dict({name[5:]: tensor for name, tensor in weights.items() if name.startswith("lstm.")})
-    one_hot = torch.nn.functional.one_hot(torch.from_numpy(ROWS), 1104).float()
+    one_hot = torch.nn.functional.one_hot(rows, categories).float()
     steps = (one_hot[..., None] * weights["embed.weight"]).relu().mean(2)
     states, _ = lstm(steps)
     energy = (states @ weights["attention.projection.0.weight"].T + weights["attention.projection.0.bias"]).relu()
@@ -75,20 +59,32 @@ def test_released_weights_compute_what_the_authors_model_does(tmp_path: Path) ->
     pooled = (states * energy.softmax(1)).sum(1)
     expected = pooled @ weights["fc.weight"].T + weights["fc.bias"]
 
-    assert torch.allclose(checkpoint.victim(torch.from_numpy(ROWS)), expected, atol=1e-5)
+    assert torch.allclose(checkpoint.victim(rows), expected, atol=1e-5)
     checkpoint.save(tmp_path / "saved")
-    again = load_checkpoint(tmp_path / "saved", schema=ips.SCHEMA)
-    assert torch.equal(again.victim(torch.from_numpy(ROWS)), checkpoint.victim(torch.from_numpy(ROWS)))
+    again = load_checkpoint(tmp_path / "saved", schema=RELEASED[data].schema)
+    assert torch.equal(again.victim(rows), checkpoint.victim(rows))
 
 
-def test_other_weights_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"expected a file of ips \(victim.safetensors or Mal_RNN.942\), got none in"):
-        ips_lstm(data_dir=tmp_path)
-    weights = released_weights()
+@pytest.mark.parametrize("data", RELEASED)
+def test_other_weights_are_refused(data: str, tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"expected a file of \w+ \(victim.safetensors or \w+_RNN.\d+\), got none in"):
+        released_victim(data, data_dir=tmp_path)
+    weights = released_weights(data)
     del weights["fc.bias"]
     save_file(weights, tmp_path / "victim.safetensors")
-    with pytest.raises(FileError, match="expected the weights of the authors' IPS model"):
-        ips_lstm(data_dir=tmp_path)
+    with pytest.raises(FileError, match=f"expected the weights of the authors' model for {data} in"):
+        released_victim(data, data_dir=tmp_path)
+
+
+def test_weights_of_the_other_data_set_are_refused(tmp_path: Path) -> None:
+    save_file(released_weights("ips"), tmp_path / "victim.safetensors")
+    with pytest.raises(FileError, match="expected the weights of the authors' model for splice_paper"):
+        released_victim("splice_paper", data_dir=tmp_path)
+
+
+def test_only_some_data_sets_have_released_weights(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="expected the data set ips or splice_paper for released weights, got 'imdb'"):
+        released_victim("imdb", data_dir=tmp_path)
 
 
 def test_a_foreign_file_is_read_without_running_it(tmp_path: Path) -> None:
@@ -116,4 +112,12 @@ def test_a_foreign_file_is_read_without_running_it(tmp_path: Path) -> None:
 def test_the_authors_model_is_right_on_195_of_the_206_public_rows() -> None:
     test = ips.load(data_dir=DATA).test
     assert len(test) == 206
-    assert round(accuracy(ips_lstm(data_dir=DATA).victim, test) * 206) == 195
+    assert round(accuracy(released_victim("ips", data_dir=DATA).victim, test) * 206) == 195
+
+
+@needs("splice/splice_test.csv")
+@needs("splice/victim.safetensors")
+def test_the_authors_model_is_right_on_316_of_the_319_rows() -> None:
+    test = splice_paper.load(data_dir=DATA).test
+    assert len(test) == 319
+    assert round(accuracy(released_victim("splice_paper", data_dir=DATA).victim, test) * 319) == 316

@@ -1,6 +1,6 @@
 """SA, GA, GSA and GGA (appendix A.1 of the paper): choose epsilon features once, then search their categories."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import torch
@@ -13,9 +13,10 @@ from hammingbox.attacks._search.incumbent import Incumbent, best_points
 from hammingbox.attacks._search.points import try_moves
 from hammingbox.attacks.base import Attack
 from hammingbox.attacks.cost import Passes, refuse_above
+from hammingbox.errors import InputError
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
-from hammingbox.types import RowFloat, Slots
+from hammingbox.types import OptionFloat, RowFloat, Slots
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,9 +26,9 @@ class TwoStage(Attack):
     Stage 1 gives every feature an impact score, the best gain over its categories, and chooses the epsilon features
     with the highest scores. `guide="loss"` evaluates each change; `guide="gradient"` uses the first-order gain
     g_ij - g_i,clean from one backward pass. (The paper says "the gradient of each feature"; the first-order gain
-    over *valid* changes is what that gradient estimates.) Stage 2 tries all combinations of categories of the chosen
-    features (`search="brute"`), or fixes one feature after the other, the one with the highest score first
-    (`search="greedy"`).
+    over *valid* changes is what that gradient estimates. `rank` chooses the rule of the released code.) Stage 2 tries
+    all combinations of categories of the chosen features (`search="brute"`), or fixes one feature after the other, the
+    one with the highest score first (`search="greedy"`).
 
     Forward passes per row, with d_i the valid categories of feature i, and j over the chosen features:
 
@@ -42,11 +43,31 @@ class TwoStage(Attack):
         guide: how features are ranked.
         search: how the categories of the chosen features are searched.
         max_passes: refuses a brute search that needs more forward passes per row than this in stage 2.
+        rank: what the gradient guide ranks features by. "gain": the largest first-order gain of a valid change.
+            "gradient": the largest |g_ij| over the valid categories and the row's own, as in the released code. (On
+            the authors' own nets only the row's own category has a gradient there, because their relu follows the
+            product of one-hot vector and weights; on their Splice net that changes the error by at most 1.3 points.)
     """
 
     guide: Literal["loss", "gradient"]
     search: Literal["brute", "greedy"]
     max_passes: int = 20_000
+    rank: Literal["gain", "gradient"] = "gain"
+
+    def __repr__(self) -> str:
+        # Runs are recorded under this text. Those from before the setting existed keep their key.
+        shown = [field for field in fields(self) if field.name != "rank" or self.rank != "gain"]
+        return f"TwoStage({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in shown)})"
+
+    def __post_init__(self) -> None:
+        """Checks the settings.
+
+        Raises:
+            InputError: a setting of the wrong type or out of range, or a rule for gradients without gradients.
+        """
+        super().__post_init__()
+        if self.guide == "loss" and self.rank != "gain":
+            raise InputError(f"expected rank 'gain' with the guide 'loss', got {self.rank!r}. It ranks by gradients.")
 
     @property
     def needs_gradient(self) -> bool:  # type: ignore[override]
@@ -96,9 +117,20 @@ class TwoStage(Attack):
         if self.guide == "loss":
             gain, _ = try_moves(problem, best.slots, candidates.moves)
         else:
-            gain = first_order_gain(problem, best.slots)[1].masked_fill(~candidates.moves, -torch.inf)
+            gain = self._gradient_scores(problem, best.slots)
         impact = layout.reduce(gain, lambda rectangle: rectangle.amax(-1))
         return impact.topk(problem.budget, dim=1).indices
+
+    def _gradient_scores(self, problem: Problem, slots: Slots) -> OptionFloat:
+        """What the rule of `rank` takes the maximum of, for every slot of a feature."""
+        candidates, layout = problem.candidates, problem.candidates.layout
+        if self.rank == "gain":
+            return first_order_gain(problem, slots)[1].masked_fill(~candidates.moves, -torch.inf)
+        size = problem.gradient(slots)[1].abs()
+        counted = candidates.moves | (layout.slot_of == 0)
+        # A feature that cannot change is not worth choosing, however large its gradient.
+        changeable = layout.spread(candidates.counts > 1)
+        return size.masked_fill(~(counted & changeable), -torch.inf)
 
     @staticmethod
     def _brute(problem: Problem, best: Incumbent, chosen: Int64[Tensor, "batch budget"]) -> None:

@@ -18,7 +18,7 @@ def train(
     out_dir: Annotated[Path, typer.Option("--out", help="Folder for the checkpoint; a killed run continues from it.")],
     model: Annotated[
         str | None,
-        typer.Option(help=f"Model: {', '.join(VICTIMS)}; '{RELEASED}' takes the authors' weights for ips."),
+        typer.Option(help=f"Model: {', '.join(VICTIMS)}; '{RELEASED}' takes the authors' weights (ips, splice_paper)."),
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Rows per step.")] = None,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from hammingbox.data import ag_news, imdb, ips, splice
+from hammingbox.data import ag_news, imdb, ips, splice, splice_paper
 from hammingbox.data.dataset import Splits
 from hammingbox.data.read_columns import PARQUET
 from hammingbox.data.table import load_table
@@ -45,6 +45,10 @@ DATASETS: dict[str, Source] = {
         summary="Splice junctions in primate DNA (UCI): 60 bases, 3 classes; included in the package",
         # N marks a base that could not be read. No mutation writes it, and it is too rare for a model to learn.
         forbidden={"*": ["N"]},
+    ),
+    "splice_paper": Source(
+        load=splice_paper.load,
+        summary="Splice as in the paper: its 319 test rows, from a folder; an attacker may write all five letters",
     ),
     "ips": Source(
         load=ips.load,

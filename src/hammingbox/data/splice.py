@@ -16,6 +16,8 @@ from hammingbox.data.schema import Schema
 from hammingbox.data.split import divide
 
 SCHEMA = Schema.sequence(60, "AGTCN", ("IE", "N", "EI"), prefix="base ")
+_LETTERS = {letter: SCHEMA.features[0].categories.index(letter) for letter in "AGTC"}
+_AMBIGUOUS = SCHEMA.features[0].categories.index("N")
 
 
 def load(*, data_dir: Path | None = None) -> Splits:  # noqa: ARG001
@@ -24,11 +26,18 @@ def load(*, data_dir: Path | None = None) -> Splits:  # noqa: ARG001
     Args:
         data_dir: not used, as the data comes with the package; every loader takes it.
     """
+    return divide(all_rows())
+
+
+def all_rows() -> Dataset:
+    """The 3,190 rows in the order of the file."""
     text = files("hammingbox.data").joinpath("files/splice.csv").read_text("ascii")
     rows = list(csv.DictReader(io.StringIO(text)))
-    letters = {letter: SCHEMA.features[0].categories.index(letter) for letter in "AGTC"}
-    ambiguous = SCHEMA.features[0].categories.index("N")
-    encoded = [[letters.get(letter, ambiguous) for letter in row["sequence"]] for row in rows]
-    ids = torch.tensor(encoded, device="cpu")
+    ids = torch.tensor([encode(row["sequence"]) for row in rows], device="cpu")
     labels = torch.tensor([SCHEMA.classes.index(row["class"]) for row in rows], device="cpu")
-    return divide(Dataset(SCHEMA, ids, labels, "splice"))
+    return Dataset(SCHEMA, ids, labels, "splice")
+
+
+def encode(sequence: str) -> list[int]:
+    """The ids of a sequence of letters; every letter but A, G, T and C is an ambiguity code."""
+    return [_LETTERS.get(letter, _AMBIGUOUS) for letter in sequence]

@@ -1,17 +1,19 @@
-"""The paper's table of attacks: success and seconds per row of SA, GA, GSA, GGA and PCAA at budgets 1 to 5."""
+"""The paper's table of attacks: error and seconds per row of SA, GA, GSA, GGA and PCAA at budgets 1 to 5."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from hammingbox.report.artefacts.table import Column, Interval, Table, Value
-from hammingbox.reproduction.recipes import AG, AG_PAPER, IPS, SPLICE, SPLICE_QUICK
-from hammingbox.studies.grid import GridCell, plan_grid, refusals, run_grid
+from hammingbox.reproduction.recipes import AG, AG_PAPER, IPS, SPLICE, SPLICE_PAPER, SPLICE_QUICK
+from hammingbox.studies.grid import Grid, GridCell, plan_grid, refusals, run_grid
 from hammingbox.studies.plan import Work
 from hammingbox.studies.recipe import Recipe
 from hammingbox.studies.statistics import OverSeeds, over_seeds, passes_per_row, seconds_per_row
 from hammingbox.studies.study import Outcome, Size, Study
 from hammingbox.studies.workspace import Workspace
 
-ATTACKED = ("sa", "ga", "gsa", "gga", "pcaa", "auto", "oracle")
+ATTACKED = ("sa", "ga", "gsa", "gsa_released", "gga", "gga_released", "pcaa_paper", "pcaa", "auto", "oracle")
 
 Line = tuple[tuple[float, float] | None, ...]
 
@@ -30,7 +32,7 @@ PAPER: dict[str, dict[str, Line]] = {
         "gga": ((32.39, 0.352), (41.29, 0.393), (56.11, 0.511), (67.53, 0.613), (72.28, 0.856)),
         "pcaa": ((46.31, 16.03), (67.27, 15.79), (76.71, 19.21), (84.65, 17.83), (90.21, 17.35)),
     },
-    "splice": {
+    "splice_paper": {
         "sa": ((72.11, 0.905), (79.02, 1.02), (86.59, 1.36), (90.11, 2.73), (92.58, 8.29)),
         "ga": ((72.11, 0.905), (74.42, 0.911), (78.18, 0.915), (80.61, 0.922), (83.74, 0.928)),
         "gsa": ((61.71, 0.028), (68.28, 0.083), (72.82, 0.251), (77.11, 0.917), (82.53, 3.56)),
@@ -38,35 +40,95 @@ PAPER: dict[str, dict[str, Line]] = {
         "pcaa": ((72.05, 3.27), (79.33, 2.82), (86.12, 3.18), (90.33, 2.56), (92.90, 3.02)),
     },
 }
-"""Success in % and seconds per row at budgets 1 to 5 (Table 2 of the paper; its dashes are None)."""
+"""Rows that are wrong after the attack, in % of all rows, and seconds per row at budgets 1 to 5, by data set.
+
+From Table 2 of the paper; its dashes are None. The paper calls it success rate, but rows that were wrong before count.
+"""
 PAPER["ag_news_paper"] = PAPER["ag_news"]
 
-_ORACLE = {"oracle": {"max_passes": 30_000}}
-"""Enough for all single changes on IPS and all pairs of changes on Splice."""
+SAME_LINE = {"pcaa_paper": "pcaa", "gsa_released": "gsa", "gga_released": "gga"}
+"""Attacks that stand beside the same line of the paper as another form of the same attack."""
 
-SIZES = {
-    "smoke": Size(
-        victims=(SPLICE_QUICK, IPS), rows=4, budgets=(1, 3), seeds=2, attacks=ATTACKED, attack_settings=_ORACLE
+
+@dataclass(frozen=True, kw_only=True)
+class AttackTableSize(Size):
+    """A size whose victims differ in what an attack costs.
+
+    Attributes:
+        victim_rows: number of rows for attacks that are too expensive for all of them, by data set and attack name.
+    """
+
+    victim_rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+def size_per_victim(size: Size) -> list[Size]:
+    """One size per victim, with the rows of that victim's attacks."""
+    by_data = size.victim_rows if isinstance(size, AttackTableSize) else {}
+    return [
+        replace(size, victims=(recipe,), attack_rows=dict(size.attack_rows) | dict(by_data.get(recipe.data, {})))
+        for recipe in size.victims
+    ]
+
+
+def plan_attacks(workspace: Workspace, size: Size) -> list[Work]:
+    """Trainings and attacks, victim by victim."""
+    return [step for part in size_per_victim(size) for step in plan_grid(workspace, part)]
+
+
+def run_attacks(workspace: Workspace, size: Size) -> Grid:
+    """The cells of all victims."""
+    grids = [run_grid(workspace, part) for part in size_per_victim(size)]
+    return Grid([cell for grid in grids for cell in grid.cells], [line for grid in grids for line in grid.skipped])
+
+
+_ORACLE: dict[str, dict[str, Any]] = {"oracle": {"max_passes": 30_000}}
+"""Enough for all single changes on IPS and all pairs of changes on Splice."""
+_FEW_SAMPLES: dict[str, dict[str, Any]] = {"pcaa_paper": {"samples": 5}}
+"""n_g of the paper's PCAA: the released 500 would take two cores months."""
+
+SIZES: dict[str, Size] = {
+    "smoke": AttackTableSize(
+        victims=(SPLICE_QUICK, SPLICE_PAPER, IPS),
+        rows=4,
+        budgets=(1, 3),
+        seeds=2,
+        attacks=tuple(name for name in ATTACKED if name != "pcaa_paper"),
+        attack_settings=_ORACLE,
     ),
-    "cpu": Size(
-        victims=(IPS, AG, SPLICE), rows=50, budgets=(1, 2, 3, 4, 5), seeds=5, attacks=ATTACKED, attack_settings=_ORACLE
+    "cpu": AttackTableSize(
+        victims=(SPLICE_PAPER, IPS, AG, SPLICE),
+        rows=500,  # all of 319 and 206 rows
+        budgets=(1, 2, 3, 4, 5),
+        seeds=3,
+        attacks=ATTACKED,
+        attack_settings=_ORACLE | _FEW_SAMPLES,
+        attack_rows={"pcaa_paper": 50},
+        victim_rows={"ag_news": {"sa": 100, "ga": 100, "oracle": 100}},  # up to 17,600 single changes per row
     ),
-    "paper": Size(
-        victims=(IPS, AG_PAPER, SPLICE),
-        rows=7600,  # all test rows: 206, 7,600 and 633
+    "paper": AttackTableSize(
+        victims=(SPLICE_PAPER, IPS, AG_PAPER, SPLICE),
+        rows=7600,  # all test rows: 319, 206, 7,600 and 633
         budgets=(1, 2, 3, 4, 5),
         seeds=5,
-        attacks=("sa", "ga", "gsa", "gga", "pcaa_paper", "pcaa", "auto", "oracle"),
-        attack_settings=_ORACLE | {"sa": {"max_passes": 25_000_000}, "gsa": {"max_passes": 25_000_000}},
+        attacks=ATTACKED,
+        attack_settings=_ORACLE | {name: {"max_passes": 25_000_000} for name in ("sa", "gsa", "gsa_released")},
     ),
 }
 
 REASONS = (
-    "Scoring: rows that the victim gets wrong are neither attacked nor counted; every success is a discrete row in "
-    "S(x) within the budget, re-checked. The released code scores inside the attack and counts the last zeta only.",
-    "Data: for IPS only 206 test rows and the authors' weights are public. The victims for AG's News and Splice are "
-    "trained here, on the texts available and on our own split, so they are not the paper's victims.",
-    "S(x): the attacker may not write the letter N on Splice nor blanks on AG's News; the paper allows all categories.",
+    "Success is the share of broken rows among those that the victim classified correctly before. Error is the share "
+    "of all rows that are wrong after the attack. The paper's success rate is an error in this sense: its 72.1 % for "
+    "SA at budget 1 on Splice is 230 of 319 rows, 3 of which are wrong before.",
+    "Scoring: every success is a discrete row in S(x) within the budget, re-checked. The released PCAA counts relaxed "
+    "samples whose summed weights are within the budget, of the last zeta only. On IPS and AG's News the paper's PCAA "
+    "is above the paper's SA at budget 1, which tries every single change: no discrete row can do that.",
+    "Victims: for Splice and IPS, the authors' weights and test rows (319 and 206). The victim for AG's News is "
+    "trained here, on the texts available. Our own LSTM on Splice is another victim with another split.",
+    "S(x): all categories, as in the paper, on the authors' victims. On AG's News a blank may be written but not "
+    "replaced. The attacker of our own Splice LSTM may not write the letter N.",
+    "gsa and gga rank features by the largest first-order gain of a valid change. gsa_released and gga_released rank "
+    "them by the largest entry of |gradient| and maximise the cross entropy, as the released code does.",
+    "pcaa_paper is the paper's PCAA with the released numbers; where n_g (samples) is smaller, the table says so.",
     "Seconds are of this machine, the paper's of another: compare passes, not seconds.",
     "SA, GA, GSA and GGA are deterministic: they run with one seed and have no interval over seeds.",
 )
@@ -74,7 +136,9 @@ REASONS = (
 _COLUMNS = (
     Column.text("attack"),
     Column.number("ε"),
+    Column.number("rows"),
     Column.number("success %", ".1f"),
+    Column.number("error %", ".1f"),
     Column.number("± seeds", ".1f"),
     Column.interval("± rows", ".0f", separator="-"),
     Column.number("passes", ",.0f"),
@@ -87,85 +151,100 @@ _COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class AttackTable(Study):
-    """Success and cost of attacks, beside the paper's."""
+    """Success, error and cost of attacks, beside the paper's."""
 
     def plan(self, workspace: Workspace, size: Size) -> list[Work]:
         """Trainings and attacks."""
-        return plan_grid(workspace, size)
+        return plan_attacks(workspace, size)
 
     def run(self, workspace: Workspace, size: Size) -> Outcome:
         """One table per victim."""
-        grid = run_grid(workspace, size)
+        grid = run_attacks(workspace, size)
         tables = [self._table(recipe, cells) for recipe in size.victims if (cells := grid.of(recipe))]
         return Outcome(tables=tables, skipped=grid.skipped, notes=self.reasons)
 
     def _table(self, recipe: Recipe, cells: list[GridCell]) -> Table:
-        done = [cell for cell in cells if cell.evaluations]
-        accuracy = done[0].evaluations[0].accuracy if done else None
+        accuracy = max((e.accuracy for cell in cells for e in cell.evaluations), key=lambda r: r.rows, default=None)
         clean = "" if accuracy is None else f", {accuracy.hits} of {accuracy.rows} clean rows classified correctly"
         return Table(
             f"{self.title}: {recipe.name}{clean}",
             _COLUMNS,
             tuple(_row(cell) for cell in cells),
-            notes=(*_summary(cells), *refusals(cells)),
+            notes=(*_summary(cells), *_other_settings(cells), *refusals(cells)),
         )
 
 
 @dataclass(frozen=True)
 class PaperCell:
-    """A cell of the paper's table: success in %, and seconds per row."""
+    """A cell of the paper's table: error in %, and seconds per row."""
 
-    success: float
+    error: float
     seconds: float
 
 
 def paper_cell(cell: GridCell) -> PaperCell | None:
-    """The paper's numbers for a cell, if it has them."""
-    name = "pcaa" if cell.attack == "pcaa_paper" else cell.attack
-    line = PAPER.get(cell.recipe.data, {}).get(name, ())
+    """The paper's numbers for a cell, if it has them for this victim."""
+    line = PAPER.get(cell.recipe.data, {}).get(SAME_LINE.get(cell.attack, cell.attack), ())
     found = line[cell.budget - 1] if 1 <= cell.budget <= len(line) else None
     return None if found is None else PaperCell(*found)
 
 
-def success_percent(cell: GridCell) -> OverSeeds:
-    """Success of a cell that has run, in %."""
-    return over_seeds([evaluation.success_rate for evaluation in cell.evaluations]).percent()
+def error_percent(cell: GridCell) -> OverSeeds:
+    """Rows that are wrong after the attack, in % of all rows, of a cell that has run."""
+    return over_seeds([evaluation.robust_error for evaluation in cell.evaluations]).percent()
 
 
 def _row(cell: GridCell) -> tuple[Value, ...]:
     paper = paper_cell(cell)
-    of_paper = (None, None) if paper is None else (paper.success, paper.seconds)
+    of_paper = (None, None) if paper is None else (paper.error, paper.seconds)
     if not cell.evaluations:
-        return (cell.attack, cell.budget, None, None, None, None, None, *of_paper, None)
-    rate = success_percent(cell)
+        return (cell.attack, cell.budget, *[None] * 7, *of_paper, None)
+    error = error_percent(cell)
     return (
         cell.attack,
         cell.budget,
-        rate.mean,
-        rate.half_width,
-        Interval(*rate.rows),
+        len(cell.evaluations[0].rows),
+        over_seeds([evaluation.success_rate for evaluation in cell.evaluations]).percent().mean,
+        error.mean,
+        error.half_width,
+        Interval(*error.rows),
         passes_per_row(cell.evaluations),
         seconds_per_row(cell.evaluations),
         *of_paper,
-        None if paper is None else rate.mean - paper.success,
+        None if paper is None else error.mean - paper.error,
     )
 
 
 def _summary(cells: list[GridCell]) -> tuple[str, ...]:
-    """How many of the paper's numbers are outside our intervals over rows."""
+    """What the columns mean, and how many of the paper's numbers are outside our intervals over rows."""
     outside = compared = 0
     for cell in cells:
         paper = paper_cell(cell)
         if paper is not None and cell.evaluations:
-            low, high = success_percent(cell).rows
+            low, high = error_percent(cell).rows
             compared += 1
-            outside += not low <= paper.success <= high
-    if not compared:
-        return ()
-    return (
-        f"Outside our 95 % interval over rows: {outside} of {compared} numbers of the paper.",
-        "± seeds: half the width of a 95 % t-interval; ± rows: 95 % Wilson interval; passes and seconds are per row.",
+            outside += not low <= paper.error <= high
+    columns = (
+        "success: of the rows that were right before; error: of all rows; ± seeds and ± rows: of the error, half the "
+        "width of a 95 % t-interval, and a 95 % Wilson interval; passes and seconds are per attacked row."
     )
+    if not compared:
+        return (columns, "The paper has no numbers for this victim.")
+    return (
+        columns,
+        "paper %: the paper's success rate, which counts rows that were wrong before; diff.: our error minus it.",
+        f"Outside our 95 % interval over rows: {outside} of {compared} numbers of the paper.",
+    )
+
+
+def _other_settings(cells: list[GridCell]) -> tuple[str, ...]:
+    """Names the settings that are not those of the attack's name."""
+    given = {
+        cell.attack: ", ".join(f"{name} = {value:,}" for name, value in cell.settings.items())
+        for cell in cells
+        if cell.settings
+    }
+    return tuple(f"{attack} runs with {settings}." for attack, settings in given.items())
 
 
 ATTACK_TABLE = AttackTable(

@@ -12,6 +12,7 @@ SPLICE_QUICK = Recipe(
     training={"epochs": 4, "batch_size": 64, "learning_rate": 1e-2},
 )  # fmt: skip
 IPS = Recipe(label="the authors' LSTM", data="ips", released=True)
+SPLICE_PAPER = Recipe(label="the authors' LSTM", data="splice_paper", released=True)
 AG = Recipe(label="character CNN", data="ag_news")
 AG_WIDE = Recipe(
     label="character CNN, wide", data="ag_news", model_settings={"channels": 384, "blanked": 0.0}

@@ -27,9 +27,10 @@ from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.history import WatchTraining, unwatched
 from hammingbox.training.job import train_victim
+from hammingbox.training.released_job import take_released
 from hammingbox.types import RowInt
 from hammingbox.victims.checkpoint import CONFIG, Checkpoint, load_checkpoint
-from hammingbox.victims.released import ips_lstm
+from hammingbox.victims.released import released_victim
 from hammingbox.victims.vector_files import find_vectors
 from hammingbox.victims.word_vectors import use_vectors
 from hammingbox.victims.zoo.registry import build
@@ -143,7 +144,7 @@ class Workspace:
             task, path = self.task(recipe), self.path(recipe)
             if not self._is_saved(recipe):
                 if recipe.released:
-                    self.untrained(recipe).save(path)
+                    take_released(task.splits, path, data=recipe.data, data_dir=self.data_dir)
                 else:
                     self._train(recipe, task, path)
             found = load_checkpoint(path, schema=task.splits.schema)
@@ -190,7 +191,7 @@ class Workspace:
         if recipe.released:
             if self._is_saved(recipe):
                 return load_checkpoint(self.path(recipe), schema=schema)
-            return ips_lstm(data_dir=self.data_dir)
+            return released_victim(recipe.data, data_dir=self.data_dir)
         model, settings = recipe.model or self.task(recipe).source.model, dict(recipe.model_settings)
         victim, training = build(model, schema, seed=recipe.seed, **settings), {}
         if recipe.vectors:

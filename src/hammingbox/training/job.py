@@ -79,6 +79,7 @@ def train_victim(
     facts: dict[str, Any] = {
         "data": data,
         "data_sha256": splits.train.digest,
+        "test_sha256": splits.test.digest,
         "model": name,
         "defence": repr(defence),
         "budget": 0 if threat is None else threat.budget,

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from hammingbox.data.dataset import Splits
-from hammingbox.errors import InputError
+from hammingbox.defences import Standard
 from hammingbox.evaluation.accuracy import accuracy
 from hammingbox.training.job import keep_finished
-from hammingbox.victims.released import ips_lstm
+from hammingbox.victims.released import released_victim
 
 RELEASED = "released"
 
@@ -18,6 +18,8 @@ def take_released(
 ) -> dict[str, Any]:
     """Writes the weights that the authors of PCAA released as a checkpoint, and returns facts as a training does.
 
+    The record has the fields of a training. What is not known of the authors' training is None or empty.
+
     Args:
         splits: the data.
         folder: for the checkpoint.
@@ -26,19 +28,22 @@ def take_released(
         overwrite: replace a finished model in the folder.
 
     Raises:
-        InputError: they released none for this data.
+        InputError: they released no weights for this data.
         FileError: the file is missing or damaged, or there is a finished model in the folder.
     """
     keep_finished(folder, overwrite)
-    if data != "ips":
-        raise InputError(f"expected the data set ips for released weights, got {data!r}. Train a model instead.")
-    checkpoint = ips_lstm(data_dir=data_dir)
-    facts = {
+    checkpoint = released_victim(data, data_dir=data_dir)
+    facts: dict[str, Any] = {
         "data": data,
-        "model": RELEASED,
+        "data_sha256": None,  # the rows it was trained on are not public
+        "test_sha256": splits.test.digest,
+        "model": checkpoint.model,
+        "defence": repr(Standard()),
+        "budget": 0,
+        "config": {},
         "epochs": 0,
         "seconds": 0.0,
         "test_accuracy": accuracy(checkpoint.victim, splits.test),
     }
-    replace(checkpoint, training=facts).save(folder)
+    replace(checkpoint, training=facts | checkpoint.training).save(folder)
     return facts

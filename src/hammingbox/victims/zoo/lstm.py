@@ -17,6 +17,7 @@ class AttentionLSTM(Victim):
         positions: how positions are encoded, see CategoryEmbedding.
         dim: size of an embedding.
         hidden: size of the LSTM's state.
+        layers: LSTMs on top of each other.
         bidirectional: read the row from both ends.
         dropout: on the embedding and on the pooled state, in training.
     """
@@ -29,12 +30,13 @@ class AttentionLSTM(Victim):
         positions: Positions | None = None,
         dim: int = 16,
         hidden: int = 48,
+        layers: int = 1,
         bidirectional: bool = True,
         dropout: float = 0.4,
     ) -> None:
         super().__init__()
         self.embedding = CategoryEmbedding(cardinalities, dim, positions=positions)
-        self.lstm = nn.LSTM(dim, hidden, batch_first=True, bidirectional=bidirectional)
+        self.lstm = nn.LSTM(dim, hidden, num_layers=layers, batch_first=True, bidirectional=bidirectional)
         width = hidden * (2 if bidirectional else 1)
         self.attention = nn.Sequential(nn.Linear(width, 64), nn.ReLU(), nn.Linear(64, 1))
         self.dropout = nn.Dropout(dropout)
