@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ LIMIT = 2_000_000
 
 
 @pytest.fixture
-def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of two shipped victims, seen from an empty working folder."""
     files, here = tmp_path / "files", tmp_path / "here"
     here.mkdir()
@@ -34,7 +33,7 @@ def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         Checkpoint(victim, "cnn", settings, schema, training).save(files / "splice" / name)
     monkeypatch.setattr(shipped, "FILES", files)
     monkeypatch.chdir(here)
-    yield files
+    return files
 
 
 def test_a_name_gives_the_victim_and_its_record(two: Path) -> None:
