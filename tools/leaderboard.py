@@ -233,7 +233,8 @@ def _details(victim: Victim, records: Mapping[str, Any]) -> str:
     config = training.get("config", {})
     origin = training.get("origin", {})
     facts = {
-        "model": f"`{victim['model']}`, {victim['parameters']:,} parameters, settings {victim['settings'] or 'default'}",
+        "model": f"`{victim['model']}`, {victim['parameters']:,} parameters",
+        "settings of the model": victim["settings"] or "default",
         "defence": f"`{training.get('defence')}`",
         "trained against": f"{training['budget']} changes" if training.get("budget") else "no changes",
         "started from": origin.get("start"),

@@ -3,8 +3,8 @@
     hammingbox --threads 1 reproduce defence-splice --preset cpu --out runs/cpu
     python tools/ship_victims.py runs/cpu --study defence-splice --preset cpu
 
-The name of a victim follows from its label in the table: "LSTM, PAdvT" of Splice becomes splice/padvt, and "LSTM" alone
-splice/standard. Of several trainings with different seeds the first one is taken (seed 0). Instead of a study, a file
+The name of a victim follows from its label in the table: "PAdvT" or "LSTM, PAdvT" of Splice becomes splice/padvt, and
+"LSTM" alone splice/standard. Of several trainings with different seeds the first one is taken (seed 0). Instead of a study, a file
 with lines LABEL<TAB>FOLDER can be given:
 
     python tools/ship_victims.py --list victims.tsv
@@ -34,15 +34,16 @@ REQUIRED = (
     "data", "data_sha256", "model", "defence", "budget", "config", "epochs", "best_epoch", "train_rows",
     "validation_accuracy", "test_accuracy", "history",
 )  # fmt: skip
+_NET = re.compile(r"^LSTM(, |$)")
 _PATH = re.compile(r"(^|[\s'\"=(])(/|~/|[A-Za-z]:\\)")
 """An absolute path inside a text."""
 
 
 def name_of(label: str, data: str) -> str:
-    """The name of a victim: its data set, and the label without the net, which comes first."""
-    net, _, training = label.partition(", ")
-    words = re.findall(r"[a-z0-9.]+", (training or ("standard" if net.isupper() else net)).lower())
-    return f"{data}/{'-'.join(words)}"
+    """The name of a victim: its data set, and its label without the net and without values of settings."""
+    words = re.sub(_NET, "", label).replace(",", " ").split() or ["standard"]
+    kept = "-".join(word for word in words if "=" not in word).lower()
+    return f"{data}/{re.sub(r'[^a-z0-9.-]+', '', kept)}"
 
 
 def texts_of(value: Any, place: str = "training") -> Iterator[tuple[str, str]]:

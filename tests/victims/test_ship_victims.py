@@ -42,7 +42,10 @@ def _trained(folder: Path, *, seed: int = 0, **changed: Any) -> tuple[Path, dict
         ("LSTM, PAdvT", "splice/padvt"),
         ("LSTM, PAdvT as printed", "splice/padvt-as-printed"),
         ("LSTM, l2 ball", "splice/l2-ball"),
-        ("LSTM, TRADES, 1/λ = 5", "splice/trades-1-5"),
+        ("ASCC", "splice/ascc"),
+        ("TRADES 1/λ=5", "splice/trades"),
+        ("swap", "splice/swap"),
+        ("LSTM, PAdvT, 50% clean", "splice/padvt-50-clean"),
     ],
 )
 def test_a_label_gives_a_name(label: str, name: str) -> None:
