@@ -4,8 +4,8 @@
     python tools/ship_victims.py runs/cpu --study defence-splice --preset cpu
 
 The name of a victim follows from its label in the table: "PAdvT" or "LSTM, PAdvT" of Splice becomes splice/padvt, and
-"LSTM" alone splice/standard. Of several trainings with different seeds the first one is taken (seed 0). Instead of a study, a file
-with lines LABEL<TAB>FOLDER can be given:
+"LSTM" alone splice/standard. Of several trainings with different seeds the first one is taken (seed 0). Instead of a
+study, a file with lines LABEL<TAB>FOLDER can be given:
 
     python tools/ship_victims.py --list victims.tsv
 
