@@ -136,17 +136,18 @@ def error_of(outcomes: str) -> Rate:
 
 
 def ranks(victims: Sequence[Victim], budget: int) -> dict[str, int]:
-    """One plus the number of victims that are better by McNemar's test; victims it cannot separate may share a rank."""
-    found = {victim["name"]: _outcomes(victim, budget) for victim in victims}
-    return {
-        name: 1
-        + sum(
-            error_of(other).hits < error_of(own).hits and mcnemar(own, other) < LEVEL
-            for rival, other in found.items()
-            if rival != name
-        )
-        for name, own in found.items()
-    }
+    """Ranks by error: a victim shares the rank of the one before it unless McNemar's test finds it worse than the best
+    victim of that rank. So a larger error never has a better rank.
+    """
+    ordered = sorted(victims, key=lambda victim: error_of(_outcomes(victim, budget)).hits)
+    found: dict[str, int] = {}
+    best, rank = "", 1
+    for place, victim in enumerate(ordered, 1):
+        own = _outcomes(victim, budget)
+        if place == 1 or mcnemar(best, own) < LEVEL:
+            best, rank = own, place
+        found[victim["name"]] = rank
+    return found
 
 
 def mean_error(victim: Victim) -> float:
@@ -163,7 +164,7 @@ def table(records: Mapping[str, Any], source: str) -> list[str]:
     head = [
         "victim", "model", "parameters", "training", "clean error",
         *(f"error, budget {b}" for b in budgets),
-        *(f"rank, budget {b}" for b in budgets),
+        f"rank at {', '.join(map(str, budgets))}",
         *(f"certified accuracy, budget {b}" for b in proven),
     ]  # fmt: skip
     lines = [_line(head), _line(["---"] * 2 + ["---:"] + ["---"] + ["---:"] * (len(head) - 4))]
@@ -176,7 +177,7 @@ def table(records: Mapping[str, Any], source: str) -> list[str]:
             f"[{_training(victim['training'])}](#{_anchor(name)})",
             _percent(clean),
             *(_percent(error_of(_outcomes(victim, budget))) for budget in budgets),
-            *(str(places[budget][name]) for budget in budgets),
+            ", ".join(str(places[budget][name]) for budget in budgets),
             *(f"{100 * rate.value:.1f}" for rate in certified),
         ]  # fmt: skip
         lines.append(_line(cells))
