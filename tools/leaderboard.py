@@ -136,8 +136,9 @@ def error_of(outcomes: str) -> Rate:
 
 
 def ranks(victims: Sequence[Victim], budget: int) -> dict[str, int]:
-    """Ranks by error: a victim shares the rank of the one before it unless McNemar's test finds it worse than the best
-    victim of that rank. So a larger error never has a better rank.
+    """Ranks by error, shared by victims that McNemar's test cannot separate from the best one of the rank.
+
+    A larger error never has a better rank, although the test alone is not transitive.
     """
     ordered = sorted(victims, key=lambda victim: error_of(_outcomes(victim, budget)).hits)
     found: dict[str, int] = {}

@@ -115,7 +115,7 @@ def test_victims_that_the_test_cannot_separate_share_a_rank() -> None:
 
     victims = [victim("a", "o" * 20), victim("b", "x" * 3 + "o" * 17), victim("c", "x" * 12 + "o" * 8)]
     assert tool.ranks(victims, 1) == {"a": 1, "b": 1, "c": 3}
-    # The third one errs on other rows than the first: the test cannot separate them, but its error is above the second's.
+    # The third errs on other rows than the first: the test cannot separate them, but its error is above the second's.
     victims = [
         victim("a", "x" * 10 + "o" * 30), victim("b", "x" * 16 + "o" * 24), victim("c", "o" * 20 + "x" * 17 + "o" * 3)
     ]  # fmt: skip
