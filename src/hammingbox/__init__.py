@@ -79,7 +79,7 @@ from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
 from hammingbox.victims.black_box import BlackBox
-from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
+from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint, load_victim
 from hammingbox.victims.one_hot import OneHot
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.wrapped import wrap
@@ -170,6 +170,7 @@ __all__ = [
     "inspect_table",
     "load_checkpoint",
     "load_table",
+    "load_victim",
     "open_store",
     "read_results",
     "text_splits",

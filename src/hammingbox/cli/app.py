@@ -20,6 +20,7 @@ from hammingbox.cli import (
     synonyms,
     train,
     verify,
+    victims,
 )
 from hammingbox.cli.console import fail, out
 from hammingbox.errors import HammingboxError
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 app.add_typer(data.app, name="data")
 app.add_typer(results.app, name="results")
+app.command("victims")(victims.victims)
 app.command("train")(train.train)
 app.command("defend")(defend.defend)
 app.command("attack")(attack.attack)

@@ -44,7 +44,8 @@ from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
 def compare(
     data: DataName,
     checkpoints: Annotated[
-        list[Path] | None, typer.Argument(help="Checkpoint folders, one or several models.", metavar="CHECKPOINT...")
+        list[Path] | None,
+        typer.Argument(help="Checkpoint folders or shipped victims, one or several.", metavar="CHECKPOINT..."),
     ] = None,
     victim: Annotated[list[Path] | None, typer.Option("--victim", help="The same as CHECKPOINT (repeatable).")] = None,
     attacks: Annotated[str, typer.Option(help="Attacks, separated by commas.")] = ",".join(COMPARED),

@@ -42,7 +42,9 @@ def defend(
     model: Annotated[str | None, typer.Option(help=f"Model: {', '.join(VICTIMS)}.")] = None,
     start: Annotated[
         Path | None,
-        typer.Option(help="Checkpoint to start from; without it a standard model is trained first, in OUT/start."),
+        typer.Option(
+            help="Checkpoint or shipped victim to start from; without it a standard model is trained in OUT/start."
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="NAME=VALUE, a setting of the defence (repeatable).")

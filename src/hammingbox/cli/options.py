@@ -25,7 +25,10 @@ SchemaFile = Annotated[
     Path | None, typer.Option("--schema", help="schema.toml of your own file (see `hammingbox data inspect`).")
 ]
 DataDir = Annotated[Path | None, typer.Option(help="Folder that holds data files; HAMMINGBOX_DATA by default.")]
-VictimPath = Annotated[Path, typer.Option("--victim", help="Checkpoint folder written by `hammingbox train`.")]
+VictimPath = Annotated[
+    Path,
+    typer.Option("--victim", help="Checkpoint folder, or the name of a shipped victim (see `hammingbox victims`)."),
+]
 Rows = Annotated[int, typer.Option(min=1, help="How many rows of the split are used.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed; with a row's content it decides that row's randomness.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on one line instead of a table.")]

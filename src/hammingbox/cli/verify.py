@@ -14,7 +14,9 @@ from hammingbox.running.verify_store import all_rows, checked_victim, verify_sto
 
 def verify_file(
     file: Annotated[Path, typer.Argument(help="A results folder, its results.sqlite, or a result file (.json).")],
-    victim: Annotated[Path | None, typer.Option(help="The victim's checkpoint, if it has moved.")] = None,
+    victim: Annotated[
+        Path | None, typer.Option(help="The victim: its checkpoint, if that has moved, or the name of a shipped one.")
+    ] = None,
     run: Annotated[int | None, typer.Option(help="One run of a store; all of them without it.")] = None,
     data_dir: DataDir = None,
     device: Device = "cpu",

@@ -17,6 +17,7 @@ from hammingbox.threat.goal import Goal, goal_from_json
 from hammingbox.threat.space import Space
 from hammingbox.threat.space_json import space_from_json
 from hammingbox.victims.checkpoint import load_checkpoint
+from hammingbox.victims.shipped import checkpoint_folder
 from hammingbox.victims.victim import Victim
 
 
@@ -113,7 +114,7 @@ def checked_victim(place: Path, schema: Schema, device: torch.device | None = No
     Raises:
         FileError: there is no checkpoint, a damaged one, or one of another schema.
     """
-    if not place.exists():
+    if not checkpoint_folder(place).exists():
         raise FileError(f"expected the victim's checkpoint at {place}, got nothing there. Name it with --victim.")
     victim = load_checkpoint(place, schema=schema).victim
     return victim if device is None else victim.to(device)

@@ -12,8 +12,9 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 
 from hammingbox.data.schema import Schema
-from hammingbox.errors import FileError, HammingboxError
+from hammingbox.errors import FileError, HammingboxError, unknown_name
 from hammingbox.files import read_bytes, read_json, sha256, write_bytes, write_json
+from hammingbox.victims.shipped import checkpoint_folder, shipped_folder, shipped_names
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.registry import build
 
@@ -55,20 +56,23 @@ class Checkpoint:
         )
 
 
-def load_checkpoint(path: Path, *, schema: Schema | None = None) -> Checkpoint:
+def load_checkpoint(path: Path | str, *, schema: Schema | None = None) -> Checkpoint:
     """Reads a checkpoint. Its victim is on the CPU; `victim.to(device)` moves it.
 
     Args:
-        path: the folder, or a file in it.
+        path: the folder, a file in it, or the name of a shipped victim such as splice/padvt.
         schema: if given, a checkpoint with another schema is refused.
 
     Raises:
         FileError: it is missing, damaged, or has another schema.
+        InputError: the name of a shipped victim that is also a folder here.
     """
-    folder = path.parent if path.is_file() else path
+    folder = checkpoint_folder(Path(path))
     if not (folder / CONFIG).exists():
+        shipped = f", or name a shipped victim ({', '.join(shipped_names())})" if shipped_names() else ""
         raise FileError(
-            f"expected a checkpoint ({CONFIG} and {WEIGHTS}) in {folder}, got none. Make one with `hammingbox train`."
+            f"expected a checkpoint ({CONFIG} and {WEIGHTS}) in {folder}, got none. "
+            f"Make one with `hammingbox train`{shipped}."
         )
     config = read_json(folder / CONFIG)
     weights = read_bytes(folder / WEIGHTS)
@@ -93,6 +97,23 @@ def load_checkpoint(path: Path, *, schema: Schema | None = None) -> Checkpoint:
             f"expected a whole checkpoint in {folder}, got a damaged one ({error}). Train again."
         ) from error
     return Checkpoint(victim.eval(), config["model"], config["settings"], own, config.get("training", {}))
+
+
+def load_victim(name: str) -> Victim:
+    """A trained victim that comes with the package, on the CPU and in eval mode.
+
+    `load_checkpoint` takes the same names and also gives the record of the training.
+
+    Args:
+        name: such as splice/padvt; `hammingbox victims` lists the names.
+
+    Raises:
+        InputError: an unknown name.
+    """
+    folder = shipped_folder(name)
+    if folder is None:
+        raise unknown_name("shipped victim", name, shipped_names())
+    return load_checkpoint(folder).victim
 
 
 def foreign_tensors(path: Path) -> dict[str, torch.Tensor]:
