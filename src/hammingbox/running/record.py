@@ -25,7 +25,7 @@ from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import Checkpoint, weights_digest
 from hammingbox.victims.frozen import frozen_eval
-from hammingbox.victims.victim import Victim
+from hammingbox.victims.victim import Victim, ask
 
 STANDARD = "standard"
 _PAUSE = 0.1
@@ -244,8 +244,8 @@ def _check_answers(recorded: Rows, victim: Victim) -> None:
     if not len(recorded):
         return
     few = torch.linspace(0, len(recorded) - 1, min(_COMPARED_ROWS, len(recorded))).long()
-    with frozen_eval(victim), torch.no_grad():
-        logits = victim(recorded.clean[few].to(victim.device)).cpu()
+    with frozen_eval(victim):
+        logits = ask(victim, recorded.clean[few].to(victim.device)).cpu()
     now, then = (part.double().log_softmax(1).clamp(min=_LEAST) for part in (logits, recorded.clean_logits[few]))
     wrong = ~torch.isclose(now, then, rtol=1e-2, atol=1e-2).all(1)
     if wrong.any():
