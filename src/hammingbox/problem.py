@@ -94,9 +94,7 @@ class Problem:
 
     def take(self, rows: Shaped[Tensor, "some"]) -> "Problem":
         """The problem of some rows; their passes go to the same meter."""
-        return replace(
-            self, candidates=self.candidates.take(rows), goal=self.goal.take(rows), rows=self.rows[rows]
-        )
+        return replace(self, candidates=self.candidates.take(rows), goal=self.goal.take(rows), rows=self.rows[rows])
 
     def within(self, budget: int) -> "Problem":
         """The same rows, meter and victim under another budget."""
@@ -141,7 +139,7 @@ class Problem:
             return self.victim.answer(ids, self.rows[rows])
         logits = self.victim(ids)
         check_logits(logits, len(rows))
-        return logits
+        return logits.clone()  # the victim may write into its own tensor at the next call
 
     def score(self, rows: PointRows, slots: PointSlots) -> Scores:
         """Loss and success of a ragged list of points. Cost: one forward pass per point.
@@ -206,11 +204,8 @@ class Problem:
         goal = self.goal.take(torch.arange(batch, device=weights.device).repeat_interleave(samples))
         loss = goal.margin(logits) if self.objective == "margin" else goal.cross_entropy(logits)
         if loss.requires_grad:
-            loss.register_hook(lambda _: self._count_backward(samples))
+            loss.register_hook(lambda _: self.meter.count_backward(self.rows, samples))
         return loss.view(batch, samples)
-
-    def _count_backward(self, samples: int) -> None:
-        self.meter.backward.index_add_(0, self.rows, torch.full_like(self.rows, samples))
 
     def gradient(self, slots: Slots) -> tuple[RowFloat, OptionFloat]:
         """Loss at discrete points and its gradient in the weight of every option.

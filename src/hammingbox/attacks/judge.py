@@ -193,9 +193,7 @@ def _judged_part(
     )
 
 
-def _problem(
-    attack: Finder, victim: Victim, x: Ids, goals: RowGoals, threat: ThreatModel, memory: int
-) -> Problem:
+def _problem(attack: Finder, victim: Victim, x: Ids, goals: RowGoals, threat: ThreatModel, memory: int) -> Problem:
     """The problem as it was given to the judge.
 
     Raises:
@@ -341,22 +339,31 @@ def unchanged(victim: Victim) -> Iterator[None]:
     Raises:
         AttackError: it did not; they are what they were before.
     """
-    before = {name: tensor.detach().clone() for name, tensor in victim.state_dict().items()}
-    yield
-    after = victim.state_dict()
-    if after.keys() == before.keys() and all(_same(after[name], before[name]) for name in before):
-        return
-    victim.load_state_dict(before)
-    raise AttackError(
-        "expected the victim's weights to be the same before and after an attack, got other ones. "
-        "An attack must not write into a victim, and a victim must not change itself in eval mode."
-    )
+    before = {name: tensor.detach().clone() for name, tensor in _weights(victim).items()}
+    try:
+        yield
+    finally:
+        after = _weights(victim)
+        if after.keys() != before.keys() or not all(_same(after[name], before[name]) for name in before):
+            with torch.no_grad():
+                for name in before.keys() & after.keys():
+                    if after[name].shape == before[name].shape:
+                        after[name].copy_(before[name])
+            raise AttackError(
+                "expected the victim's weights to be the same before and after an attack, got other ones. "
+                "An attack must not write into a victim, and a victim must not change itself in eval mode."
+            )
+
+
+def _weights(victim: Victim) -> dict[str, Tensor]:
+    """Parameters and buffers, also those that a checkpoint leaves out."""
+    return {**dict(victim.named_parameters()), **dict(victim.named_buffers())}
 
 
 def _same(a: Tensor, b: Tensor) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    return torch.equal(a, b) or a.cpu().numpy().tobytes() == b.cpu().numpy().tobytes()
+    return torch.equal(a, b) or a.detach().cpu().numpy().tobytes() == b.cpu().numpy().tobytes()
 
 
 def _check_victim(attack: Finder, victim: Victim) -> None:

@@ -43,6 +43,10 @@ class Meter:
                 "Query only the points that `Problem.may_query` allows."
             )
 
+    def count_backward(self, rows: Int64[Tensor, "some"], times: int = 1) -> None:
+        """Counts backward passes of some rows."""
+        self.backward.index_add_(0, rows, torch.full_like(rows, times))
+
 
 class MeteredVictim(Victim):
     """A victim whose passes are counted in a ledger that the caller never sees.
@@ -67,9 +71,7 @@ class MeteredVictim(Victim):
         self._victim: Callable[[], Victim] = lambda: victim
         self._clean: Callable[[], Ids] = lambda: clean
         self._known: Callable[[], Logits | None] = lambda: known
-        self._count_backward: Callable[..., None] = lambda rows, times: ledger.backward.index_add_(
-            0, rows, torch.full_like(rows, times)
-        )
+        self._count_backward: Callable[..., None] = lambda rows, times: ledger.count_backward(rows, times)
 
     @property
     def device(self) -> torch.device:
@@ -83,7 +85,7 @@ class MeteredVictim(Victim):
         self._charge(rows)
         logits = self._victim()(ids)
         check_logits(logits, len(ids))
-        return logits
+        return logits.clone()  # the victim may write into its own tensor at the next call
 
     def known_answers(self, rows: RowInt) -> Logits | None:
         """The answers to some clean rows, at the price of a pass per row; None if they are not known."""
@@ -108,7 +110,7 @@ class MeteredVictim(Victim):
 
     def forward(self, ids: Ids) -> Logits:
         """Logits of rows; each is charged to the row of the batch that is nearest to it."""
-        return self.answer(ids.clone(), self._nearest(ids)).clone()
+        return self.answer(ids.clone(), self._nearest(ids))
 
     def head(self, embedded: Embedded, ids: Ids) -> Logits:
         """Logits of embedded rows; each is charged to the row of the batch that is nearest to its ids."""
