@@ -35,7 +35,7 @@ def unjudged() -> Iterator[None]:
         return victim
 
     with (
-        mock.patch.object(judge, "unchanged", lambda _victim: nullcontext()),
+        mock.patch.object(judge, "unchanged", return_value=nullcontext()),
         mock.patch.object(judge, "ask", ask),
         mock.patch.object(attack_rows, "ask", ask),
         mock.patch.object(judge, "_copy", lambda problem: problem),
