@@ -287,8 +287,8 @@ def verify(
     Args:
         path: the header, or the result's path without suffix.
         victim: the model that was attacked; its weights must have the hash the header names.
-        data: clean rows and labels are compared with it; without it the result is not `ok`, because nobody knows whether
-            these rows are rows of the data.
+        data: clean rows and labels are compared with it. Without it the result is not `ok`: nobody knows whether these
+            are rows of the data.
         space: S(x), needed when the file's space held a Python rule.
         goal: needed when the file's goal is the user's own.
     """

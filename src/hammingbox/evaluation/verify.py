@@ -227,8 +227,7 @@ def _answers_hold(
     rows.add("recorded as right but wrong, or the other way round", (right != claims.correct) & ~tied_before)
     rows.add("claimed as broken but does not meet the goal", claims.success & (margin <= 0) & ~ties)
     rows.add("recorded as not broken but meets the goal", attacked & ~claims.success & (margin > 0) & ~ties)
-    shown = margin.masked_fill(~goals.possible, 0.0)
-    rows.add("another margin than recorded", ~((shown - claims.margin).abs() <= 2 * noise_after))
+    rows.add("another margin than recorded", attacked & ~((margin - claims.margin).abs() <= 2 * noise_after))
     for what, recorded, now, noise in (
         ("before", claims.clean_logits, before, noise_before),
         ("after", claims.logits, after, noise_after),

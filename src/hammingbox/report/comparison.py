@@ -144,8 +144,8 @@ def _cell(
     )  # fmt: skip
     try:
         found = evaluate_into(
-            store, checkpoint, job.rows, threat, attack, goal=job.goal, name=name, place=str(place), source=job.source or job.data,
-            split=job.split, seed=job.seed, batch_size=job.batch_size, memory=job.memory, executor=job.executor,
+            store, checkpoint, job.rows, threat, attack, goal=job.goal, name=name, place=str(place),
+            source=job.source or job.data, split=job.split, seed=job.seed, batch_size=job.batch_size, memory=job.memory, executor=job.executor,
             on_rows=on_rows,
         )  # fmt: skip
     except TooExpensiveError as error:

@@ -5,7 +5,8 @@ runs are looked at all the same. Checksums notice whatever was edited, deleted, 
 see `hammingbox.running.store.seals`. The rest is recomputed, see `hammingbox.evaluation.verify`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -111,16 +112,30 @@ def verify_run(
     schema = store.schema(facts)
     sealed = [*store.damage(run), *_documents(store, facts, schema)]
     known = [session.environment for session in store.sessions(run)]
-    claims = _claims(
-        facts,
-        rows,
-        space or space_from_json(store.space(facts), schema),
-        goal or goal_from_json(store.goal(facts)),
-        known,
-    )
+    with _rebuilding("S(x)"):
+        space = space or space_from_json(store.space(facts), schema)
+    with _rebuilding("the goal"):
+        goal = goal or goal_from_json(store.goal(facts))
+        goal.of(rows.labels, schema)
+    claims = _claims(facts, rows, space, goal, known)
     found = verify_claims(claims, victim, data=data)
     notes = ["sealed at migration: its checksums say nothing about the time before"] if store.is_migrated(run) else []
     return replace(found, problems=(*sealed, *found.problems), notes=(*found.notes, *notes))
+
+
+@contextmanager
+def _rebuilding(what: str) -> Iterator[None]:
+    """Names what cannot be rebuilt from a damaged document.
+
+    Raises:
+        FileError: the document is damaged.
+    """
+    try:
+        yield
+    except HammingboxError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        raise FileError(f"expected {what} of the run in the store, got a damaged document ({error!r}).") from error
 
 
 def _claims(facts: Run, rows: Rows, space: Space, goal: Goal, known: Sequence[Any]) -> Claims:
@@ -202,19 +217,15 @@ def verify_store(
         shared = store.damage()
         if shared:
             parts.append(VerifiedRun(0, "the store", _nothing(problems=tuple(shared))))
-        for each in store.runs() if run is None else [store.run(run)]:
-            parts.append(
-                VerifiedRun(
-                    each.id,
-                    _name(each),
-                    _verified(
-                        store,
-                        each,
-                        lambda facts: victims(victim or Path(facts.victim or "."), store.schema(facts), device),
-                        lambda facts: read(_reference(facts, data, label, schema), data_dir, facts.key.schema_sha256),
-                    ),
-                )
-            )
+
+        def model_of(facts: Run) -> Victim:
+            return victims(victim or Path(facts.victim or "."), store.schema(facts), device)
+
+        def data_of(facts: Run) -> Splits:
+            return read(_reference(facts, data, label, schema), data_dir, facts.key.schema_sha256)
+
+        runs = store.runs() if run is None else [store.run(run)]
+        parts += [VerifiedRun(each.id, _name(each), _verified(store, each, model_of, data_of)) for each in runs]
     return VerifiedStore(tuple(parts))
 
 

@@ -190,8 +190,8 @@ class Database:
         if self._identity is None or (_identity(self.path) == self._identity and (not self._logs or log.exists())):
             return
         raise FileError(
-            f"expected the store at {self.path} that this run writes to, got none or another one: it was deleted, moved "
-            "or replaced while the run went on. Nothing that was recorded since is kept: give the same command again."
+            f"expected the store at {self.path} that was opened, got none or another one: it was deleted, moved or "
+            "replaced while the run went on. Nothing that was recorded since is kept: give the same command again."
         )
 
     @contextmanager

@@ -108,9 +108,8 @@ def _from_1_to_2(connection: sqlite3.Connection) -> None:
 
 def _from_2_to_3(connection: sqlite3.Connection) -> None:
     present = {name for _, name, *_ in connection.execute("PRAGMA table_info(runs)").fetchall()}
-    for table, name in (
-        ("runs", "data_sha256"), ("runs", "source"), ("runs", "checksum"), ("sessions", "checksum"), ("rows", "checksum")
-    ):  # fmt: skip
+    added = {"runs": ("data_sha256", "source", "checksum"), "sessions": ("checksum",), "rows": ("checksum",)}
+    for table, name in ((table, name) for table, names in added.items() for name in names):
         if table != "runs" or name not in present:  # runs of format 1 got them when they were copied
             connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} TEXT NOT NULL DEFAULT ''")
     connection.execute(_SEALS)
