@@ -1,7 +1,7 @@
 """Eq. 1 of the paper as a value: victim, candidates, goal, budget, and a meter that counts every pass.
 
-An attack is an optimiser over slots. It gets losses and gradients from a Problem and cannot cheat on cost, validity or
-budget.
+An attack is an optimiser over slots. It gets losses and gradients from a Problem of its own; what it returns is judged
+against another one, see `hammingbox.attacks.judge`.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,6 @@ import torch
 from jaxtyping import Bool, Int64, Shaped
 from torch import Tensor
 
-from hammingbox.errors import AttackError
 from hammingbox.threat.candidates import Candidates
 from hammingbox.threat.goal import RowGoals
 from hammingbox.types import (
@@ -28,6 +27,7 @@ from hammingbox.types import (
     Slots,
     Weights,
 )
+from hammingbox.victims.metered import Meter, MeteredVictim
 from hammingbox.victims.soft_rows import SoftRows
 from hammingbox.victims.victim import Victim, check_logits
 
@@ -38,23 +38,6 @@ DEFAULT_MEMORY = 512 * 2**20
 
 _LARGEST_MICRO_BATCH = 512
 """Larger ones exceed the CPU's caches: the Splice LSTM is 2.5 times slower at 4096 rows than at 512."""
-
-
-class Meter:
-    """Counts the forward and backward passes of each row of a batch.
-
-    Attributes:
-        forward: forward passes so far.
-        backward: backward passes so far.
-        limit: the most forward passes per row; None for no limit.
-        stage: the stage of an ensemble that the row is in; 0 for a single attack.
-    """
-
-    def __init__(self, rows: int, device: torch.device, limit: int | None = None) -> None:
-        self.limit = limit
-        self.forward: RowInt = torch.zeros(rows, dtype=torch.int64, device=device)
-        self.backward: RowInt = torch.zeros(rows, dtype=torch.int64, device=device)
-        self.stage: RowInt = torch.zeros(rows, dtype=torch.int64, device=device)
 
 
 class Scores(NamedTuple):
@@ -69,7 +52,7 @@ class Problem:
     """Eq. 1 for a batch of rows.
 
     Attributes:
-        victim: in eval mode, its parameters frozen.
+        victim: in eval mode, its parameters frozen; an attack gets a `MeteredVictim`, which counts every pass.
         candidates: S(x) of each row.
         goal: what counts as success for each row.
         budget: epsilon, the largest number of changed features.
@@ -78,8 +61,6 @@ class Problem:
         rows: the number of each row in the meter.
         memory: bytes for a micro-batch. The size of activations is estimated from that of the embedding, so this bounds
             the order of magnitude, not the exact number of bytes.
-        clean_logits: the victim's answers to the clean rows, if they are known, so that no row is sent through the
-            victim twice. An attack that uses them is charged for them anyway.
     """
 
     victim: Victim
@@ -90,7 +71,6 @@ class Problem:
     meter: Meter
     rows: RowInt
     memory: int = DEFAULT_MEMORY
-    clean_logits: Logits | None = None
 
     @classmethod
     def of(
@@ -103,26 +83,18 @@ class Problem:
         objective: Objective = "margin",
         memory: int = DEFAULT_MEMORY,
         queries: int | None = None,
-        clean_logits: Logits | None = None,
     ) -> "Problem":
         """A problem with a new meter that allows at most `queries` forward passes per row."""
         device, size = candidates.ids.device, len(candidates)
         rows, meter = torch.arange(size, device=device), Meter(size, device, queries)
-        return cls(victim, candidates, goal, budget, objective, meter, rows, memory, clean_logits)
+        return cls(victim, candidates, goal, budget, objective, meter, rows, memory)
 
     def __len__(self) -> int:
         return len(self.candidates)
 
     def take(self, rows: Shaped[Tensor, "some"]) -> "Problem":
         """The problem of some rows; their passes go to the same meter."""
-        known = self.clean_logits
-        return replace(
-            self,
-            candidates=self.candidates.take(rows),
-            goal=self.goal.take(rows),
-            rows=self.rows[rows],
-            clean_logits=None if known is None else known[rows],
-        )
+        return replace(self, candidates=self.candidates.take(rows), goal=self.goal.take(rows), rows=self.rows[rows])
 
     def within(self, budget: int) -> "Problem":
         """The same rows, meter and victim under another budget."""
@@ -148,29 +120,26 @@ class Problem:
             VictimError: the victim does not return finite logits.
             AttackError: the attack exceeds the query limit, see `may_query`.
         """
-        self._charge(self.rows[rows])
+        self.meter.charge(self.rows[rows])
         with torch.no_grad():
             return torch.cat([self._forward(rows[part], slots[part]) for part in self.micro_batches(len(rows))])
 
     def answers_to_clean(self) -> Logits:
         """Logits of the clean rows. Cost: one forward pass per row, even if the answers are known."""
-        if self.clean_logits is None:
-            return self.logits(torch.arange(len(self), device=self.rows.device), self.clean_slots)
-        self._charge(self.rows)
-        return self.clean_logits
-
-    def _charge(self, rows: PointRows) -> None:
-        self.meter.forward.index_add_(0, rows, torch.ones_like(rows))
-        if bool((self.remaining < 0).any()):
-            raise AttackError(
-                f"expected at most {self.meter.limit} queries per row, got more. "
-                "Query only the points that `Problem.may_query` allows."
-            )
+        if isinstance(self.victim, MeteredVictim):
+            known = self.victim.known_answers(self.rows)
+            if known is not None:
+                self.meter.charge(self.rows)
+                return known
+        return self.logits(torch.arange(len(self), device=self.rows.device), self.clean_slots)
 
     def _forward(self, rows: PointRows, slots: PointSlots) -> Logits:
-        logits = self.victim(self.candidates.select_points(rows, slots))
+        ids = self.candidates.select_points(rows, slots)  # new rows: the victim may do to them what it likes
+        if isinstance(self.victim, MeteredVictim):
+            return self.victim.answer(ids, self.rows[rows])
+        logits = self.victim(ids)
         check_logits(logits, len(rows))
-        return logits
+        return logits.clone()  # the victim may write into its own tensor at the next call
 
     def score(self, rows: PointRows, slots: PointSlots) -> Scores:
         """Loss and success of a ragged list of points. Cost: one forward pass per point.
@@ -224,18 +193,19 @@ class Problem:
         Cost: one forward pass per sample, and one backward pass if gradients are taken.
         """
         batch, samples, _ = weights.shape
-        self.meter.forward.index_add_(0, self.rows, torch.full_like(self.rows, samples))
-        mixed = self._soft_rows.mix(weights)
-        logits = self.victim.head(mixed.flatten(0, 1), self.candidates.clean.repeat_interleave(samples, 0))
-        check_logits(logits, batch * samples)
+        self.meter.charge(self.rows, samples)
+        mixed = self._soft_rows.mix(weights).flatten(0, 1)
+        clean = self.candidates.clean.repeat_interleave(samples, 0)
+        if isinstance(self.victim, MeteredVictim):
+            logits = self.victim.soft_answer(mixed, clean, self.rows, samples)
+        else:
+            logits = self.victim.head(mixed, clean)
+            check_logits(logits, batch * samples)
         goal = self.goal.take(torch.arange(batch, device=weights.device).repeat_interleave(samples))
         loss = goal.margin(logits) if self.objective == "margin" else goal.cross_entropy(logits)
         if loss.requires_grad:
-            loss.register_hook(lambda _: self._count_backward(samples))
+            loss.register_hook(lambda _: self.meter.count_backward(self.rows, samples))
         return loss.view(batch, samples)
-
-    def _count_backward(self, samples: int) -> None:
-        self.meter.backward.index_add_(0, self.rows, torch.full_like(self.rows, samples))
 
     def gradient(self, slots: Slots) -> tuple[RowFloat, OptionFloat]:
         """Loss at discrete points and its gradient in the weight of every option.
@@ -264,7 +234,7 @@ class Problem:
         features = self.candidates.layout.features
         if not self.victim.has_gradient:
             return 64 * features
-        return 4 * features * self.victim.embed(self.candidates.clean[:1]).shape[-1]
+        return 4 * features * self.victim.embed(self.candidates.clean[:1].clone()).shape[-1]
 
     @property
     def _bytes_per_forward(self) -> int:

@@ -105,7 +105,8 @@ def test_outside_the_meter_a_row_goes_through_the_victim_at_most_once(schema: Sc
     outside = victim.asked - int(rows.forward.sum())
     changed = int((rows.distance > 0).sum())
     # Rows that are wrong before are looked at once and never attacked; the others pay for that look.
-    assert changed + 6 <= outside <= 30, "one recount per row that was changed, and nothing else"
+    # Four clean rows are asked about again, to see that the victim repeats itself.
+    assert changed + 6 + 4 <= outside <= 30 + 4, "one recount per row that was changed, and nothing else"
 
 
 def test_ids_are_checked_once(schema: Schema, victim: ToyVictim, monkeypatch: pytest.MonkeyPatch) -> None:

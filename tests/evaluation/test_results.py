@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -19,6 +20,7 @@ from hammingbox import (
     verify,
     write_results,
 )
+from hammingbox.evaluation import result_files
 from hammingbox.evaluation.result_files import read_results
 from hammingbox.files import sha256
 from toys import ToyVictim, toy_rows
@@ -43,8 +45,14 @@ def rewrite(path: Path, change: Callable[[Lines], None]) -> None:
     lines = [line.split(",") for line in csv.read_text().splitlines()]
     change(lines)
     csv.write_text("\n".join(",".join(line) for line in lines) + "\n")
+    rewrite_header(path, lambda header: header.update(rows_sha256=sha256(csv.read_bytes())))
+
+
+def rewrite_header(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Changes the header and makes its own hash agree."""
     header = json.loads(path.read_text())
-    header["rows_sha256"] = sha256(csv.read_bytes())
+    change(header)
+    header["header_sha256"] = result_files._header_sha256(header)
     path.write_text(json.dumps(header))
 
 
@@ -118,9 +126,7 @@ def test_verify_sees_other_weights_other_data_and_other_totals(written: Written,
     assert any("another hash" in p for p in verify(path, ToyVictim(schema.cardinalities, seed=9)).problems)
     moved = Dataset(schema, data.ids.roll(1, 0), data.labels, "toy", data.numbers)
     assert any("not the row the data has" in p for p in verify(path, victim, data=moved).problems)
-    header = json.loads(path.read_text())
-    header["summary"]["success"] += 1
-    path.write_text(json.dumps(header))
+    rewrite_header(path, lambda header: header["summary"].update(success=header["summary"]["success"] + 1))
     assert any("as in the summary" in p for p in verify(path, victim).problems)
 
 
@@ -138,7 +144,7 @@ def test_damaged_files_are_named(written: Written) -> None:
     with pytest.raises(FileError, match="damaged or truncated"):
         verify(path, victim)
     path.write_text(json.dumps({"format": 99}))
-    with pytest.raises(FileError, match=r"format 1 or 2 .*got 99"):
+    with pytest.raises(FileError, match=r"format 1 to 3 .*got 99"):
         verify(path, victim)
 
 
@@ -149,8 +155,8 @@ def test_a_rule_must_be_given_again(tmp_path: Path, schema: Schema, victim: ToyV
         return torch.ones(*ids.shape, 5, dtype=torch.bool)
 
     space = MaskedSpace(schema, rule=anything)
-    result = evaluate(victim, Dataset(schema, x, y), ThreatModel(space, 2), ATTACKS["ga"]())
-    path = write_results(result, tmp_path / "r")
+    data = Dataset(schema, x, y)
+    path = write_results(evaluate(victim, data, ThreatModel(space, 2), ATTACKS["ga"]()), tmp_path / "r")
     with pytest.raises(InputError, match=r"Python rule .*anything"):
         verify(path, victim)
-    assert verify(path, victim, space=space).ok
+    assert verify(path, victim, data=data, space=space).ok

@@ -82,8 +82,8 @@ def attack(
         store = stack.enter_context(MemoryStore() if out_dir is None else open_store(out_dir, create=True))
         bar = bars.add_task(f"{name}, budget {budget}", total=len(part))
         result = evaluate_into(
-            store, checkpoint, part, threat, chosen, goal=goal, name=name, place=str(victim), source=data, split=split,
-            seed=seed, batch_size=batch_size, memory=memory * 2**20,
+            store, checkpoint, part, threat, chosen, goal=goal, name=name, place=str(victim), source=task.reference,
+            split=split, seed=seed, batch_size=batch_size, memory=memory * 2**20,
             on_rows=lambda done, _broken: bars.update(bar, advance=done),
         )  # fmt: skip
     facts: dict[str, Any] = result.summary() | {"attack": name, "settings": repr(chosen)}

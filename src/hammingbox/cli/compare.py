@@ -95,6 +95,7 @@ def compare(
         split=split,
         batch_size=batch_size,
         memory=memory * 2**20,
+        source=task.reference,
     )
     found = []
     for path in paths:

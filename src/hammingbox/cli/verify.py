@@ -1,15 +1,23 @@
-"""`hammingbox verify`: re-checks every adversarial row of a result file or a store from disk."""
+"""`hammingbox verify`: recomputes what a result file or a store claims, from the data and the victims."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hammingbox.cli.console import plain, print_json, say
-from hammingbox.cli.options import DataDir, Device, Json, device_from
-from hammingbox.evaluation.result_files import read_results
-from hammingbox.evaluation.verify import verify_claims
-from hammingbox.running.verify_store import all_rows, checked_victim, verify_store
+from hammingbox.cli.options import DataDir, Device, Json, Label, SchemaFile, device_from
+from hammingbox.data.dataset import Dataset
+from hammingbox.errors import HammingboxError
+from hammingbox.evaluation.result_files import StoredResults, read_results, verify_stored
+from hammingbox.evaluation.verify import Verification
+from hammingbox.running.data_reference import DataReference
+from hammingbox.running.verify_store import VerifiedRun, VerifiedStore, checked_victim, verify_store
+
+_SHOWN = 20
+"""Problems of a run that are printed; all of them are in the JSON."""
+
+_COLOURS = {"verified": "green", "rejected": "red", "could not compare": "yellow"}
 
 
 def verify_file(
@@ -18,27 +26,85 @@ def verify_file(
         Path | None, typer.Option(help="The victim: its checkpoint, if that has moved, or the name of a shipped one.")
     ] = None,
     run: Annotated[int | None, typer.Option(help="One run of a store; all of them without it.")] = None,
+    data: Annotated[str | None, typer.Option(help="Your own data file, if it has moved.")] = None,
+    label: Label = None,
+    schema_file: SchemaFile = None,
     data_dir: DataDir = None,
     device: Device = "cpu",
     json: Json = False,
 ) -> None:
-    """Checks that every row claimed as broken is in S(x), within the budget and really meets the goal."""
+    """Recomputes every claim from the data and the victim; 0 only if all of it is verified, otherwise 1."""
+    where = device_from(device)
     if file.is_dir() or file.suffix == ".sqlite":
-        found = verify_store(file, victim=victim, run=run, data_dir=data_dir, device=device_from(device))
+        found = verify_store(
+            file, victim=victim, run=run, data=data, label=label, schema=schema_file, data_dir=data_dir, device=where
+        )
     else:
         stored = read_results(file)
-        model = checked_victim(victim or Path(stored.header["victim"] or "."), stored.schema, device_from(device))
-        found = verify_claims(stored.claims(), model, data=all_rows(stored.header["data"], data_dir))
+        missing: list[str] = []
+        model, rows = None, None
+        try:
+            model = checked_victim(victim or Path(stored.header["victim"] or "."), stored.schema, where)
+        except HammingboxError as error:
+            missing.append(f"the victim: {error}")
+        try:
+            rows = _rows_of(stored, data, label, schema_file, data_dir)
+        except HammingboxError as error:
+            missing.append(f"the data: {error}")
+        checked = verify_stored(stored, model, data=rows)
+        checked = Verification(
+            checked.rows, checked.claimed, checked.confirmed, checked.ties, checked.problems, tuple(missing),
+            checked.notes,
+        )  # fmt: skip
+        found = VerifiedStore((VerifiedRun(1, file.name, checked),))
     if json:
-        print_json({
-            "file": str(file), "ok": found.ok, "rows": found.rows, "claimed": found.claimed,
-            "confirmed": found.confirmed, "ties": found.ties, "problems": list(found.problems),
-        })  # fmt: skip
-    elif found.ok:
-        say(f"[bold green]verified[/]: {found.confirmed} of {found.claimed} claimed rows hold, {found.ties} ties")
+        print_json(_as_json(file, found))
     else:
-        say(f"[bold red]rejected[/]: {found.confirmed} of {found.claimed} claimed rows hold")
-        for problem in found.problems[:20]:
-            say(f"  {plain(problem)}")
+        _show(found)
     if not found.ok:
         raise typer.Exit(1)
+
+
+def _rows_of(
+    stored: StoredResults, data: str | None, label: str | None, schema: Path | None, data_dir: Path | None
+) -> Dataset:
+    name = data or stored.header["data"]
+    splits = DataReference.of(name, label=label, schema=schema).load(data_dir, schema_digest=stored.schema.digest)
+    return Dataset.join([splits.train, splits.validation, splits.test])
+
+
+def _as_json(file: Path, found: VerifiedStore) -> dict[str, Any]:
+    return {
+        "file": str(file), "ok": found.ok, "rows": found.rows, "claimed": found.claimed,
+        "confirmed": found.confirmed, "ties": found.ties, "problems": list(found.problems),
+        "runs": [
+            {
+                "run": part.run, "name": part.name, "verdict": part.found.verdict, "rows": part.found.rows,
+                "claimed": part.found.claimed, "confirmed": part.found.confirmed, "ties": part.found.ties,
+                "problems": list(part.found.problems), "missing": list(part.found.missing),
+                "notes": list(part.found.notes),
+            }
+            for part in found.runs
+        ],
+    }  # fmt: skip
+
+
+def _show(found: VerifiedStore) -> None:
+    """One line per run that is not verified or has a note, then the sum."""
+    for part in found.runs:
+        reasons = [*part.found.problems, *part.found.missing, *part.found.notes]
+        if not reasons:
+            continue
+        verdict = part.found.verdict
+        say(f"[{_COLOURS[verdict]}]{verdict}[/]: {plain(part.name)}")
+        for reason in reasons[:_SHOWN]:
+            say(f"  {plain(reason)}")
+        if len(reasons) > _SHOWN:
+            say(f"  and {len(reasons) - _SHOWN} more, see --json")
+    counts = {verdict: sum(part.found.verdict == verdict for part in found.runs) for verdict in _COLOURS}
+    overall = "verified" if found.ok else "rejected" if counts["rejected"] else "could not compare"
+    runs = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    say(
+        f"[bold {_COLOURS[overall]}]{overall}[/]: {found.confirmed} of {found.claimed} claimed rows hold, "
+        f"{found.ties} ties (runs: {runs or 'none'})"
+    )

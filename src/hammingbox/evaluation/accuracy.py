@@ -11,7 +11,7 @@ from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Labels, Logits, RowInt, RowMask
 from hammingbox.victims.frozen import frozen_eval
-from hammingbox.victims.victim import Victim, check_logits
+from hammingbox.victims.victim import Victim, ask
 
 
 def is_right(logits: Logits, labels: Labels) -> RowMask:
@@ -39,8 +39,8 @@ def robust_accuracy(
         found = attack(victim, x[attacked], y[attacked], threat, goal=goal, seed=seed)
         lost[attacked] = found.success | ~is_right(found.clean_logits, y[attacked])
     if not bool(attacked.all()):
-        with frozen_eval(victim), torch.no_grad():
-            lost[~attacked] = ~is_right(victim(x[~attacked]), y[~attacked])
+        with frozen_eval(victim):
+            lost[~attacked] = ~is_right(ask(victim, x[~attacked]), y[~attacked])
     return 1.0 - lost.float().mean().item()
 
 
@@ -59,9 +59,7 @@ def correctly_classified(victim: Victim, data: Dataset, rows: int) -> Dataset:
 
 def _predictions(victim: Victim, data: Dataset, batch_size: int) -> Iterator[tuple[RowInt, RowMask]]:
     """Places of rows, batch by batch, and whether the victim gets them right."""
-    with frozen_eval(victim), torch.no_grad():
+    with frozen_eval(victim):
         for rows in torch.arange(len(data), device="cpu").split(batch_size):
             x, y = (part.to(victim.device) for part in data.batch(rows))
-            logits = victim(x)
-            check_logits(logits, len(rows))
-            yield rows, is_right(logits, y)
+            yield rows, is_right(ask(victim, x), y)

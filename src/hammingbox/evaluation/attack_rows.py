@@ -4,7 +4,8 @@ import torch
 from jaxtyping import Shaped
 from torch import Tensor
 
-from hammingbox.attacks.base import Attack, AttackResult, check_answers
+from hammingbox.attacks.base import Attack
+from hammingbox.attacks.judge import AttackResult, check_answers, judged
 from hammingbox.data.dataset import Dataset
 from hammingbox.data.schema import Schema
 from hammingbox.evaluation.accuracy import is_right
@@ -13,7 +14,7 @@ from hammingbox.threat.goal import Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Labels, RowMask
 from hammingbox.victims.frozen import frozen_eval
-from hammingbox.victims.victim import Victim
+from hammingbox.victims.victim import Victim, ask
 
 
 def attack_rows(
@@ -22,12 +23,12 @@ def attack_rows(
     """Attacks the rows of one batch that the victim gets right, on the victim's device.
 
     A clean row goes through the victim once here; the attack is charged for that pass and does not repeat it. Each row
-    that the attack changed goes through once more, to recount what came out. The ids were checked when the data set
-    was made.
+    that the attack changed goes through once more, to recount what came out, and a few clean rows do, to see that the
+    victim repeats itself. The ids were checked when the data set was made.
     """
     x, y = (part.to(victim.device) for part in data.batch(slice(None)))
-    with frozen_eval(victim), torch.no_grad():
-        logits = victim(x)
+    with frozen_eval(victim):
+        logits = ask(victim, x)
     check_answers(logits, len(x), data.schema, victim)
     goals, correct = goal.of(y, data.schema), is_right(logits, y)
     attacked = correct & goals.possible
@@ -35,7 +36,7 @@ def attack_rows(
     rows = Rows(
         numbers=data.numbers,
         labels=y,
-        clean=x,
+        clean=x.clone(),
         adversarial=x.clone(),
         clean_logits=logits,
         logits=logits.clone(),
@@ -51,8 +52,8 @@ def attack_rows(
     )
     chosen = attacked.nonzero()[:, 0]
     if len(chosen):
-        found = attack.attack_checked(
-            victim, x[chosen], goals.take(chosen), threat, seed=seed, memory=memory, clean_logits=logits[chosen]
+        found = judged(
+            attack, victim, x[chosen], goals.take(chosen), threat, seed=seed, memory=memory, clean_logits=logits[chosen]
         )
         _put(rows, chosen, found)
     return rows.as_recorded()

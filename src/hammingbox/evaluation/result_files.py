@@ -2,7 +2,10 @@
 
 import csv
 import io
-from dataclasses import dataclass
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,10 +14,11 @@ import torch
 
 from hammingbox.data.dataset import Dataset
 from hammingbox.data.schema import Schema
-from hammingbox.errors import FileError
+from hammingbox.errors import FileError, HammingboxError, InputError
 from hammingbox.evaluation.environment import versions
 from hammingbox.evaluation.evaluation import Evaluation
-from hammingbox.evaluation.verify import Claims, Verification, verify_claims
+from hammingbox.evaluation.known_attack import attack_from_repr
+from hammingbox.evaluation.verify import ELSEWHERE, TIE, Claims, Verification, verify_claims
 from hammingbox.files import read_bytes, read_json, sha256, write_bytes, write_json
 from hammingbox.threat.goal import AnyOther, Goal, Target, goal_from_json
 from hammingbox.threat.space import Space
@@ -22,8 +26,8 @@ from hammingbox.threat.space_json import space_from_json
 from hammingbox.types import Ids
 from hammingbox.victims.victim import Victim
 
-FORMAT = 2
-"""Format 1 had one target class per row in place of a goal, and no proofs."""
+FORMAT = 3
+"""Format 1 had one target class per row in place of a goal, and no proofs; format 2 had no hash of the header."""
 
 _COLUMNS = ("row", "label", "correct", "success", "proven", "distance", "margin", "forward", "backward", "stage")
 _COLUMNS_1 = ("row", "label", "target", "correct", "success", "distance", "margin", "forward", "backward", "stage")
@@ -58,8 +62,15 @@ def write_results(evaluation: Evaluation, path: Path, *, victim: str = "", data:
         "rows_sha256": sha256(rows),
         "versions": versions(),
     }
+    header["header_sha256"] = _header_sha256(header)
     write_json(path.with_suffix(".json"), header)
     return path.with_suffix(".json")
+
+
+def _header_sha256(header: Mapping[str, Any]) -> str:
+    """The hash of everything else in a header, in one canonical text."""
+    rest = {name: value for name, value in header.items() if name != "header_sha256"}
+    return sha256(json.dumps(rest, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass"))
 
 
 def _rows_to_csv(evaluation: Evaluation) -> bytes:
@@ -81,15 +92,28 @@ def _rows_to_csv(evaluation: Evaluation) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class StoredResults:
-    """A result file as it was read: nothing in it has been checked but its hash and its form."""
+    """A result file as it was read: nothing in it has been checked but its hashes and its form.
+
+    Attributes:
+        header: the whole header.
+        schema: what the categories of the rows are.
+        goal: what counted as success, as JSON.
+        is_sealed: the header has a hash of itself, and it agrees.
+    """
 
     header: dict[str, Any]
     schema: Schema
     goal: dict[str, Any]
+    is_sealed: bool
     numbers: torch.Tensor
     labels: torch.Tensor
+    correct: torch.Tensor
     success: torch.Tensor
+    proven: torch.Tensor
     distance: torch.Tensor
+    margin: torch.Tensor
+    forward: torch.Tensor
+    backward: torch.Tensor
     clean: Ids
     adversarial: Ids
 
@@ -99,20 +123,73 @@ class StoredResults:
         Args:
             space: S(x), needed when the file's space held a Python rule.
             goal: needed when the file's goal is the user's own.
+
+        Raises:
+            FileError: the header is damaged.
         """
+        said, version = self.header["summary"], self.header["versions"]
+        try:
+            space = space or space_from_json(self.header["space"], self.schema)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            if isinstance(error, HammingboxError):
+                raise
+            raise FileError(f"expected S(x) in the header, got a damaged document ({error!r}).") from error
         return Claims(
-            victim_sha256=self.header["victim_sha256"],
-            space=space or space_from_json(self.header["space"], self.schema),
+            victim_sha256=str(self.header["victim_sha256"]),
+            space=space,
             goal=goal or goal_from_json(self.goal),
-            budget=int(self.header["summary"]["budget"]),
+            budget=_budget(said),
             numbers=self.numbers,
             labels=self.labels,
             clean=self.clean,
             adversarial=self.adversarial,
-            success=self.success.bool(),
+            correct=self.correct,
+            success=self.success,
+            proven=self.proven,
             distance=self.distance,
-            said=self.header["summary"].get("success"),
+            margin=self.margin,
+            forward=self.forward,
+            backward=self.backward,
+            attack=attack_from_repr(str(said.get("attack"))),
+            exact_passes=version.get("hammingbox") == versions()["hammingbox"],
+            said=said,
+            data_sha256=str(self.header["data_sha256"]),
+            tolerance=TIE if version.get("torch") == versions()["torch"] else ELSEWHERE,
         )
+
+
+def _budget(summary: Mapping[str, Any]) -> int:
+    budget = summary.get("budget")
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
+        raise FileError(f"expected a budget of at least 0 in the header's summary, got {budget!r}.")
+    return budget
+
+
+_HEADER = {
+    "summary": dict, "data": str, "data_sha256": str, "victim": str, "victim_sha256": str, "rows_file": str,
+    "rows_sha256": str, "versions": dict, "space": dict,
+}  # fmt: skip
+"""What every header holds."""
+
+
+def _read_header(path: Path) -> dict[str, Any]:
+    """Reads a header and checks its form.
+
+    Raises:
+        FileError: missing, truncated, edited since it was written, or of another format.
+    """
+    header = read_json(path.with_suffix(".json"))
+    if not isinstance(header, dict) or header.get("format") not in (1, 2, FORMAT):
+        found = header.get("format") if isinstance(header, dict) else type(header).__name__
+        raise FileError(
+            f"expected a result header of format 1 to {FORMAT} in {path}, got {found!r}. Use the version that wrote it."
+        )
+    for name, kind in _HEADER.items():
+        if not isinstance(header.get(name), kind):
+            raise FileError(f"expected {name!r} in the header {path}, got {type(header.get(name)).__name__}.")
+    if header["format"] == FORMAT and header.get("header_sha256") != _header_sha256(header):
+        raise FileError(f"expected the header {path} as it was written, got an edited one: its hash does not agree.")
+    return header
 
 
 def read_results(path: Path) -> StoredResults:
@@ -121,41 +198,66 @@ def read_results(path: Path) -> StoredResults:
     Raises:
         FileError: missing, truncated, changed since it was written, or of another format.
     """
-    header = read_json(path.with_suffix(".json"))
-    if not isinstance(header, dict) or header.get("format") not in (1, FORMAT):
-        found = header.get("format") if isinstance(header, dict) else type(header).__name__
-        raise FileError(
-            f"expected a result header of format 1 or {FORMAT} in {path}, got {found!r}. Use the version that wrote it."
-        )
+    header = _read_header(path)
     rows_path = path.parent / Path(header["rows_file"]).name
     content = read_bytes(rows_path)
     if sha256(content) != header["rows_sha256"]:
         raise FileError(f"expected the rows that {path} was written with, got a changed or truncated {rows_path.name}.")
+    try:
+        return _parsed(header, content)
+    except (KeyError, ValueError, IndexError, TypeError, AttributeError, RecursionError, csv.Error) as error:
+        if isinstance(error, HammingboxError) and not isinstance(error, InputError):
+            raise
+        raise FileError(
+            f"expected rows of the header's schema in {rows_path}, got something else ({error})."
+        ) from error
+
+
+def _parsed(header: dict[str, Any], content: bytes) -> StoredResults:
+    """The rows of a file.
+
+    Raises:
+        ValueError, KeyError, IndexError, TypeError, csv.Error: they do not fit the header.
+    """
     schema = Schema.from_json(header["schema"])
     columns = _COLUMNS_1 if header["format"] == 1 else _COLUMNS
-    reader = csv.reader(io.StringIO(content.decode()))
-    next(reader)
+    reader = csv.reader(io.StringIO(content.decode(), newline=""), strict=True)
+    names = [feature.name for feature in schema.features]
+    titles = [*columns, *(f"clean {name}" for name in names), *(f"adversarial {name}" for name in names)]
+    if next(reader, None) != titles:
+        raise ValueError("other columns than the schema has")
     lines = list(reader)
+    if any(len(line) != len(titles) for line in lines):
+        raise ValueError("a line with another number of values")
     n, first = len(schema.features), len(columns)
     lookup = [{category: i for i, category in enumerate(feature.categories)} for feature in schema.features]
 
     def column(name: str) -> torch.Tensor:
         return torch.tensor([int(line[columns.index(name)]) for line in lines], dtype=torch.int64, device="cpu")
 
+    def mask(name: str) -> torch.Tensor:
+        if name not in columns:
+            return torch.zeros(len(lines), dtype=torch.bool, device="cpu")
+        return torch.tensor(
+            [{"0": False, "1": True}[line[columns.index(name)]] for line in lines], dtype=torch.bool, device="cpu"
+        )
+
     def encode(start: int) -> Ids:
         rows = [[lookup[i][word] for i, word in enumerate(line[start : start + n])] for line in lines]
         return torch.tensor(rows, dtype=torch.int64, device="cpu").reshape(len(rows), n)
 
-    try:
-        goal = header["goal"] if header["format"] == FORMAT else _goal_of_format_1(lines, schema).to_json()
-        return StoredResults(
-            header, schema, goal, column("row"), column("label"), column("success"), column("distance"),
-            encode(first), encode(first + n),
-        )  # fmt: skip
-    except (KeyError, ValueError, IndexError) as error:
-        raise FileError(
-            f"expected rows of the header's schema in {rows_path}, got something else ({error})."
-        ) from error
+    margin = [float(line[columns.index("margin")]) for line in lines]
+    if any(math.isnan(value) for value in margin):
+        raise ValueError("a margin that is no number")
+    labels = column("label")
+    schema.check_labels(labels, len(labels))
+    goal = header["goal"] if header["format"] > 1 else _goal_of_format_1(lines, schema).to_json()
+    return StoredResults(
+        header=header, schema=schema, goal=goal, is_sealed="header_sha256" in header,
+        numbers=column("row"), labels=labels, correct=mask("correct"), success=mask("success"), proven=mask("proven"),
+        distance=column("distance"), margin=torch.tensor(margin, dtype=torch.float32, device="cpu"),
+        forward=column("forward"), backward=column("backward"), clean=encode(first), adversarial=encode(first + n),
+    )  # fmt: skip
 
 
 def _goal_of_format_1(lines: list[list[str]], schema: Schema) -> Goal:
@@ -180,13 +282,30 @@ def verify(
     space: Space | None = None,
     goal: Goal | None = None,
 ) -> Verification:
-    """Re-checks every adversarial row of a result file from disk, see `verify_claims`.
+    """Recomputes what a result file claims, from disk, see `verify_claims`.
 
     Args:
         path: the header, or the result's path without suffix.
         victim: the model that was attacked; its weights must have the hash the header names.
-        data: when given, the clean rows and labels are compared with it.
+        data: clean rows and labels are compared with it. Without it the result is not `ok`: nobody knows whether these
+            are rows of the data.
         space: S(x), needed when the file's space held a Python rule.
         goal: needed when the file's goal is the user's own.
     """
-    return verify_claims(read_results(Path(path)).claims(space=space, goal=goal), victim, data=data)
+    return verify_stored(read_results(Path(path)), victim, data=data, space=space, goal=goal)
+
+
+def verify_stored(
+    stored: StoredResults,
+    victim: Victim | None,
+    *,
+    data: Dataset | None = None,
+    space: Space | None = None,
+    goal: Goal | None = None,
+) -> Verification:
+    """Recomputes what a result file claims that was read, see `verify`."""
+    found = verify_claims(stored.claims(space=space, goal=goal), victim, data=data)
+    if stored.is_sealed:
+        return found
+    note = f"a header of format {stored.header['format']} has no hash of itself: an edit of it may go unnoticed"
+    return replace(found, notes=(*found.notes, note))

@@ -15,6 +15,7 @@ from hammingbox.report.recorded_checks import findings_of
 from hammingbox.report.result_set import ResultSet
 from hammingbox.report.run_rows import RunFacts
 from hammingbox.report.summary import VictimSummary
+from hammingbox.running.data_reference import DataReference
 from hammingbox.running.executor import Executor
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import Store
@@ -49,6 +50,7 @@ class ComparisonJob:
         batch_size: rows attacked together.
         memory: bytes for a micro-batch.
         executor: who computes the batches; this process by default.
+        source: how to find the data again; from its name by default.
     """
 
     data: str
@@ -62,6 +64,7 @@ class ComparisonJob:
     batch_size: int = 256
     memory: int = DEFAULT_MEMORY
     executor: Executor | None = None
+    source: DataReference | None = None
 
     @property
     def steps(self) -> int:
@@ -141,8 +144,8 @@ def _cell(
     )  # fmt: skip
     try:
         found = evaluate_into(
-            store, checkpoint, job.rows, threat, attack, goal=job.goal, name=name, place=str(place), source=job.data,
-            split=job.split, seed=job.seed, batch_size=job.batch_size, memory=job.memory, executor=job.executor,
+            store, checkpoint, job.rows, threat, attack, goal=job.goal, name=name, place=str(place),
+            source=job.source or job.data, split=job.split, seed=job.seed, batch_size=job.batch_size, memory=job.memory, executor=job.executor,
             on_rows=on_rows,
         )  # fmt: skip
     except TooExpensiveError as error:

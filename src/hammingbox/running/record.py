@@ -16,6 +16,7 @@ from hammingbox.evaluation.environment import environment
 from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.evaluation.rows import Rows
 from hammingbox.problem import DEFAULT_MEMORY
+from hammingbox.running.data_reference import DataReference
 from hammingbox.running.evaluate import OnRows, evaluation_of
 from hammingbox.running.executor import BatchResult, Executor, Serial
 from hammingbox.running.run_spec import Places, RunSpec
@@ -25,7 +26,7 @@ from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import Checkpoint, weights_digest
 from hammingbox.victims.frozen import frozen_eval
-from hammingbox.victims.victim import Victim
+from hammingbox.victims.victim import Victim, ask
 
 STANDARD = "standard"
 _PAUSE = 0.1
@@ -46,7 +47,7 @@ def evaluate_into(
     goal: Goal | None = None,
     name: str = "",
     place: str = "",
-    source: str = "",
+    source: str | DataReference = "",
     split: str = "test",
     seed: int = 0,
     batch_size: int = 256,
@@ -69,7 +70,8 @@ def evaluate_into(
         goal: what counts as success; any class but the true one by default.
         name: a short name of the attack; its class by default.
         place: where the checkpoint is, for `verify`.
-        source: how to find the data again: its name, or the path of an own file; the data's name by default.
+        source: how to find the data again: its name, or the path of an own file; the data's name by default. With a
+            `DataReference` the label column of an own file is noted too, which `verify` needs.
         split: which part of the data the rows are from.
         seed: of the attack.
         batch_size: rows attacked and recorded together.
@@ -81,7 +83,7 @@ def evaluate_into(
         InputError: data, threat or goal that do not fit, rows that repeat each other or differ from what was recorded
             under their numbers, a victim that answers otherwise than recorded, or a victim or space that nothing
             identifies.
-        FileError: the store cannot be written; what was recorded before stays.
+        FileError: the store cannot be written, or was deleted meanwhile; what was recorded before stays.
         TooExpensiveError: the attack refused; the store notes why.
     """
     checkpoint = victim if isinstance(victim, Checkpoint) else Checkpoint(victim, _kind_of(victim), {}, data.schema)
@@ -89,7 +91,8 @@ def evaluate_into(
     numbers = data.numbers.tolist()
     if len(set(numbers)) < len(data):
         raise InputError("expected rows with distinct numbers, got repeats. Records are kept by row number.")
-    key = _key_of(spec, checkpoint, source or data.name, split)
+    reference = source if isinstance(source, DataReference) else DataReference.of(source or data.name)
+    key = _key_of(spec, checkpoint, reference.name, split)
     run = store.begin(
         key,
         documents={
@@ -100,6 +103,8 @@ def evaluate_into(
         name=name or type(attack).__name__.lower(),
         victim=place,
         model=checkpoint.model,
+        data_sha256=reference.sha256,
+        source=reference.to_text(),
     )
     recorded = store.rows(run, numbers)
     _check_rows(recorded, data)
@@ -116,6 +121,7 @@ def evaluate_into(
     elsewhere = set(numbers).difference(*(part.numbers.tolist() for part in found))
     if elsewhere:
         found.append(store.rows(run, sorted(elsewhere)))
+    store.check_there()
     rows = Rows.join(found)
     place_of = {number: i for i, number in enumerate(rows.numbers.tolist())}
     facts = store.run(run)
@@ -244,8 +250,8 @@ def _check_answers(recorded: Rows, victim: Victim) -> None:
     if not len(recorded):
         return
     few = torch.linspace(0, len(recorded) - 1, min(_COMPARED_ROWS, len(recorded))).long()
-    with frozen_eval(victim), torch.no_grad():
-        logits = victim(recorded.clean[few].to(victim.device)).cpu()
+    with frozen_eval(victim):
+        logits = ask(victim, recorded.clean[few].to(victim.device)).cpu()
     now, then = (part.double().log_softmax(1).clamp(min=_LEAST) for part in (logits, recorded.clean_logits[few]))
     wrong = ~torch.isclose(now, then, rtol=1e-2, atol=1e-2).all(1)
     if wrong.any():

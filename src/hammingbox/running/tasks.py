@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.registry import Source, source_named
 from hammingbox.errors import InputError, unknown_name
+from hammingbox.running.data_reference import DataReference
 from hammingbox.text.synonyms import read_neighbours
 from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.space import FullSpace, Space
@@ -40,11 +42,15 @@ class Task:
         name: the name in the table of data sets, or the path of an own file.
         source: where it comes from, with the limits and the model that suit it.
         splits: its rows.
+        label: the label column of an own file.
+        schema: the schema.toml of an own file.
     """
 
     name: str
     source: Source
     splits: Splits
+    label: str | None = None
+    schema: Path | None = None
 
     @staticmethod
     def of(name: str, label: str | None = None, schema: Path | None = None, data_dir: Path | None = None) -> "Task":
@@ -55,7 +61,12 @@ class Task:
             FileError: a file is missing or damaged.
         """
         source = source_named(name, label=label, schema=schema)
-        return Task(name, source, source.load(data_dir=data_dir))
+        return Task(name, source, source.load(data_dir=data_dir), label, schema)
+
+    @cached_property
+    def reference(self) -> DataReference:
+        """How a run finds this data again."""
+        return DataReference.of(self.name, label=self.label, schema=self.schema)
 
     def part(self, split: str, rows: int) -> Dataset:
         """The first rows of a part. Parts are shuffled once and for all, so these are a fair sample.

@@ -1,18 +1,29 @@
-"""The runs of a store as claims, re-checked against the victims and the data they name."""
+"""The runs of a store as claims, each recomputed from the victim and the data it names.
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+A run is *verified*, *rejected* with the reasons, or *could not be compared* because something is missing; the other
+runs are looked at all the same. Checksums notice whatever was edited, deleted, added or copied after it was recorded,
+see `hammingbox.running.store.seals`. The rest is recomputed, see `hammingbox.evaluation.verify`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from hammingbox.data.dataset import Dataset
+from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.registry import DATASETS, source_named
 from hammingbox.data.schema import Schema
-from hammingbox.errors import FileError
-from hammingbox.evaluation.verify import Claims, Verification, verify_claims
-from hammingbox.running.store import Run, Store, open_store
+from hammingbox.errors import FileError, HammingboxError
+from hammingbox.evaluation.environment import environment
+from hammingbox.evaluation.known_attack import attack_from_repr
+from hammingbox.evaluation.rows import Rows
+from hammingbox.evaluation.verify import ELSEWHERE, TIE, Claims, Verification, verify_claims
+from hammingbox.running.data_reference import DataReference
+from hammingbox.running.store import Run, Store, document_digest, open_store
 from hammingbox.threat.goal import Goal, goal_from_json
 from hammingbox.threat.space import Space
 from hammingbox.threat.space_json import space_from_json
@@ -21,39 +32,157 @@ from hammingbox.victims.shipped import checkpoint_folder
 from hammingbox.victims.victim import Victim
 
 
+@dataclass(frozen=True)
+class VerifiedRun:
+    """A run, and what `verify` found about it.
+
+    Attributes:
+        run: its number; 0 for what all runs share.
+        name: what it is, in words.
+        found: what was found.
+    """
+
+    run: int
+    name: str
+    found: Verification
+
+
+@dataclass(frozen=True)
+class VerifiedStore:
+    """What `verify` found about the runs of a store."""
+
+    runs: tuple[VerifiedRun, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Every run is verified."""
+        return all(part.found.ok for part in self.runs)
+
+    @property
+    def rows(self) -> int:
+        """Rows that were looked at."""
+        return sum(part.found.rows for part in self.runs)
+
+    @property
+    def claimed(self) -> int:
+        """Rows claimed as broken."""
+        return sum(part.found.claimed for part in self.runs)
+
+    @property
+    def confirmed(self) -> int:
+        """Of those, rows that hold."""
+        return sum(part.found.confirmed for part in self.runs)
+
+    @property
+    def ties(self) -> int:
+        """Of those, rows whose margin is 0 up to noise."""
+        return sum(part.found.ties for part in self.runs)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Everything that did not hold, or could not be compared, with the run."""
+        return tuple(
+            f"{part.name}: {problem}" for part in self.runs for problem in (*part.found.problems, *part.found.missing)
+        )
+
+
 def verify_run(
     store: Store,
     run: int,
-    victim: Victim,
+    victim: Victim | None,
     *,
     data: Dataset | None = None,
     space: Space | None = None,
     goal: Goal | None = None,
 ) -> Verification:
-    """Re-checks every adversarial row of a run, see `verify_claims`.
+    """Recomputes what a run claims, see `verify_claims`, and compares its records with their checksums.
 
     Args:
         store: read from disk.
         run: the run's number.
         victim: the model that was attacked; its weights must have the hash the run names.
-        data: when given, the clean rows and labels are compared with it.
+        data: clean rows and labels are compared with it.
         space: S(x), needed when the run's space held a Python rule.
         goal: needed when the run's goal is the user's own.
+
+    Raises:
+        FileError: a record is damaged.
+        InputError: the space or the goal cannot be rebuilt.
     """
     facts, rows = store.run(run), store.rows(run)
-    claims = Claims(
+    schema = store.schema(facts)
+    sealed = [*store.damage(run), *_documents(store, facts, schema)]
+    known = [session.environment for session in store.sessions(run)]
+    with _rebuilding("S(x)"):
+        space = space or space_from_json(store.space(facts), schema)
+    with _rebuilding("the goal"):
+        goal = goal or goal_from_json(store.goal(facts))
+        goal.of(rows.labels, schema)
+    claims = _claims(facts, rows, space, goal, known)
+    found = verify_claims(claims, victim, data=data)
+    notes = ["sealed at migration: its checksums say nothing about the time before"] if store.is_migrated(run) else []
+    return replace(found, problems=(*sealed, *found.problems), notes=(*found.notes, *notes))
+
+
+@contextmanager
+def _rebuilding(what: str) -> Iterator[None]:
+    """Names what cannot be rebuilt from a damaged document.
+
+    Raises:
+        FileError: the document is damaged.
+    """
+    try:
+        yield
+    except HammingboxError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        raise FileError(f"expected {what} of the run in the store, got a damaged document ({error!r}).") from error
+
+
+def _claims(facts: Run, rows: Rows, space: Space, goal: Goal, known: Sequence[Any]) -> Claims:
+    here = environment()
+    return Claims(
         victim_sha256=facts.key.victim_sha256,
-        space=space or space_from_json(store.space(facts), store.schema(facts)),
-        goal=goal or goal_from_json(store.goal(facts)),
+        space=space,
+        goal=goal,
         budget=facts.key.budget,
         numbers=rows.numbers,
         labels=rows.labels,
         clean=rows.clean,
         adversarial=rows.adversarial,
+        correct=rows.correct,
         success=rows.success,
+        proven=rows.proven,
         distance=rows.distance,
+        margin=rows.margin,
+        forward=rows.forward,
+        backward=rows.backward,
+        attacked=rows.attacked,
+        clean_logits=rows.clean_logits,
+        logits=rows.logits,
+        attack=attack_from_repr(facts.key.attack),
+        exact_passes=_all_have(known, here, "hammingbox"),
+        bounded_passes=_all_have(known, here, "hammingbox", "git"),
+        tolerance=TIE if _all_have(known, here, "torch", "platform") else ELSEWHERE,
     )
-    return verify_claims(claims, victim, data=data)
+
+
+def _all_have(known: Sequence[Any], here: dict[str, Any], *names: str) -> bool:
+    """Whether all sessions ran in an environment that agrees with this one."""
+    return bool(known) and all(
+        isinstance(session, dict) and all(session.get(name) == here[name] for name in names) for session in known
+    )
+
+
+def _documents(store: Store, facts: Run, schema: Schema) -> list[str]:
+    """Compares the documents that a run's key names with their digests."""
+    key = facts.key
+    found = (
+        ("schema", schema.digest, key.schema_sha256),
+        ("space", document_digest(store.space(facts)), key.space_sha256),
+        ("goal", document_digest(store.goal(facts)), key.goal_sha256),
+    )
+    return [f"expected the {what} whose digest the run names, got another" for what, now, then in found if now != then]
 
 
 def verify_store(
@@ -61,51 +190,96 @@ def verify_store(
     *,
     victim: Path | None = None,
     run: int | None = None,
+    data: str | None = None,
+    label: str | None = None,
+    schema: Path | None = None,
     data_dir: Path | None = None,
     device: torch.device | None = None,
-) -> Verification:
+) -> VerifiedStore:
     """Verifies one run of a store, or all, each against the checkpoint and the data it names.
 
     Args:
         path: the store's file or folder.
         victim: the checkpoint, if it has moved.
         run: one run; all of them without it.
+        data: the own file, if it has moved.
+        label: the label column of the own file, if it was not noted.
+        schema: the schema.toml of the own file, if it was not noted.
         data_dir: folder that holds data files.
         device: where victims are queried; the CPU by default.
 
     Raises:
-        FileError: a checkpoint or the data is not where the store says.
+        FileError: the store itself cannot be read.
+        InputError: it has no such run.
     """
-    victims = cache(checked_victim)
-    data = cache(all_rows)
+    victims, read = cache(checked_victim), cache(_read)
     parts = []
-    with open_store(path, readonly=True) as store:
+    with open_store(path, readonly=True) as store, store.snapshot():
+        shared = store.damage()
+        if shared:
+            parts.append(VerifiedRun(0, "the store", _nothing(problems=tuple(shared))))
+
+        def model_of(facts: Run) -> Victim:
+            return victims(victim or Path(facts.victim or "."), store.schema(facts), device)
+
+        def data_of(facts: Run) -> Splits:
+            return read(_reference(facts, data, label, schema), data_dir, facts.key.schema_sha256)
+
         runs = store.runs() if run is None else [store.run(run)]
-        for each in (each for each in runs if each.rows):  # a refused run claims nothing
-            model = victims(victim or Path(each.victim or "."), store.schema(each), device)
-            parts.append(_Named(_name(each), verify_run(store, each.id, model, data=data(each.key.data, data_dir))))
-    return _together(parts)
+        parts += [VerifiedRun(each.id, _name(each), _verified(store, each, model_of, data_of)) for each in runs]
+    return VerifiedStore(tuple(parts))
 
 
-@dataclass(frozen=True)
-class _Named:
-    name: str
-    found: Verification
+def _verified(
+    store: Store, run: Run, victim_of: Callable[[Run], Victim], data_of: Callable[[Run], Splits]
+) -> Verification:
+    """One run, whatever is wrong with it or missing for it."""
+    missing: list[str] = []
+    victim, data = None, None
+    try:
+        if run.rows == 0:  # a refused run claims nothing
+            return _nothing(problems=(*store.damage(run.id), *_documents(store, run, store.schema(run))))
+        try:
+            victim = victim_of(run)
+        except HammingboxError as error:
+            missing.append(f"the victim: {error}")
+        try:
+            splits = data_of(run)
+            data = Dataset.join([splits.train, splits.validation, splits.test])
+        except HammingboxError as error:
+            missing.append(f"the data: {error}")
+        found = verify_run(store, run.id, victim, data=data)
+    except FileError as error:
+        return _nothing(rows=run.rows, problems=(str(error), *store.damage(run.id)))
+    except HammingboxError as error:
+        return _nothing(rows=run.rows, problems=tuple(store.damage(run.id)), missing=(str(error),))
+    return replace(found, missing=tuple(missing))
+
+
+def _nothing(rows: int = 0, problems: tuple[str, ...] = (), missing: tuple[str, ...] = ()) -> Verification:
+    return Verification(rows, 0, 0, 0, problems, missing)
+
+
+def _reference(run: Run, data: str | None, label: str | None, schema: Path | None) -> DataReference:
+    """Where the data of a run is, or where the user says it is now."""
+    noted = DataReference.from_text(run.key.data, run.source)
+    if noted.name in DATASETS:
+        return noted
+    return replace(
+        noted,
+        path=data or noted.path or noted.name,
+        label=label or noted.label,
+        schema=str(schema) if schema is not None else noted.schema,
+        sha256=run.data_sha256,
+    )
+
+
+def _read(reference: DataReference, data_dir: Path | None, schema_digest: str) -> Splits:
+    return reference.load(data_dir, schema_digest=schema_digest)
 
 
 def _name(run: Run) -> str:
     return f"run {run.id} ({run.name}, budget {run.key.budget}, seed {run.key.seed})"
-
-
-def _together(parts: Iterable[_Named]) -> Verification:
-    parts = list(parts)
-    return Verification(
-        rows=sum(part.found.rows for part in parts),
-        claimed=sum(part.found.claimed for part in parts),
-        confirmed=sum(part.found.confirmed for part in parts),
-        ties=sum(part.found.ties for part in parts),
-        problems=tuple(f"{part.name}: {problem}" for part in parts for problem in part.found.problems),
-    )
 
 
 def checked_victim(place: Path, schema: Schema, device: torch.device | None = None) -> Victim:
@@ -121,7 +295,7 @@ def checked_victim(place: Path, schema: Schema, device: torch.device | None = No
 
 
 def all_rows(name: str, data_dir: Path | None = None) -> Dataset | None:
-    """The data set a result names, all parts together, to compare clean rows with; None for a user's own file."""
+    """The data set a result names, all parts together, to compare clean rows with; None if nothing has this name."""
     if name not in DATASETS:
         return None
     splits = source_named(name).load(data_dir=data_dir)

@@ -6,7 +6,7 @@ rectangles instead of on scattered segments.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import torch
@@ -42,6 +42,17 @@ class Layout:
     def of(widths: Sequence[int], device: torch.device) -> "Layout":
         """The layout of features with these numbers of slots (cached: a layout is a constant of a space)."""
         return _build(tuple(widths), device)
+
+    def copy(self) -> "Layout":
+        """The same layout with tensors of its own, for whoever may write into them."""
+        return Layout(
+            widths=self.widths.clone(),
+            starts=self.starts.clone(),
+            feature_of=self.feature_of.clone(),
+            slot_of=self.slot_of.clone(),
+            blocks=tuple(replace(block, features=block.features.clone()) for block in self.blocks),
+            rank=None if self.rank is None else self.rank.clone(),
+        )
 
     @property
     def features(self) -> int:

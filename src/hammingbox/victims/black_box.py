@@ -44,10 +44,16 @@ class BlackBox(Victim):
 
     def forward(self, ids: Ids) -> Logits:
         """Log-probabilities in float64. In float32 all confident rows would tie at 1 and a search would be blind."""
-        rows = ids.cpu().numpy()
+        rows = ids.cpu().numpy().copy()  # whatever predict_proba writes into it is nobody's
         if self._categories is not None:
             rows = np.stack([names[column] for names, column in zip(self._categories, rows.T, strict=True)], axis=1)
-        probabilities = np.asarray(self.predict_proba(rows), dtype=np.float64)
+        returned = self.predict_proba(rows)
+        try:
+            probabilities = np.asarray(returned, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise VictimError(
+                f"expected predict_proba to return an array of ({len(ids)}, classes), got {type(returned).__name__}."
+            ) from error
         if probabilities.ndim != 2 or len(probabilities) != len(ids):
             raise VictimError(
                 f"expected predict_proba to return ({len(ids)}, classes), got shape {probabilities.shape}."

@@ -56,7 +56,21 @@ def device_of(module: nn.Module) -> torch.device:
     return torch.device("cpu") if first is None else first.device
 
 
-def check_logits(logits: Tensor, rows: int, *, probabilities: bool = False) -> None:
+def ask(victim: Victim, ids: Ids) -> Logits:
+    """A victim's answers to rows, without gradients.
+
+    It gets a copy of the rows, and what it returns is copied: it cannot change what others hold, now or later.
+
+    Raises:
+        VictimError: it does not return finite logits.
+    """
+    with torch.no_grad():
+        logits = victim(ids.clone())
+        check_logits(logits, len(ids))
+        return logits.detach().clone()
+
+
+def check_logits(logits: Any, rows: int, *, probabilities: bool = False) -> None:
     """Checks that a victim returned usable logits.
 
     Args:
@@ -65,10 +79,16 @@ def check_logits(logits: Tensor, rows: int, *, probabilities: bool = False) -> N
         probabilities: also refuse what looks like probabilities.
 
     Raises:
-        VictimError: wrong shape, NaN or infinite values, or probabilities.
+        VictimError: no tensor of floating-point numbers, wrong shape, NaN or infinite values, or probabilities.
     """
+    if not isinstance(logits, Tensor):
+        raise VictimError(
+            f"expected the victim to return a tensor of logits, got {type(logits).__name__}. Return the logits alone."
+        )
     if logits.dim() != 2 or logits.shape[0] != rows or logits.shape[1] < 2:
         raise VictimError(f"expected logits of shape ({rows}, classes), got {tuple(logits.shape)}.")
+    if not logits.is_floating_point():
+        raise VictimError(f"expected logits as floating-point numbers, got {logits.dtype}. Return scores, not classes.")
     if not logits.isfinite().all():
         raise VictimError(
             "expected finite logits, got NaN or infinite values. Check the victim's weights and its input ids."

@@ -66,11 +66,11 @@ def _answers(victim: Victim, x: Ids) -> list[Finding]:
     findings = []
     training = [part for part in victim.modules() if part.training]
     with torch.no_grad():
-        first, second = victim(x), victim(x)
+        first, second = victim(x.clone()), victim(x.clone())
     if training and not torch.equal(first, second):
         findings.append(train_mode(len(training), _spread(first, second)))
     with frozen_eval(victim), torch.no_grad():
-        first, second = victim(x), victim(x)
+        first, second = victim(x.clone()), victim(x.clone())
     if not bool(first.isfinite().all()):
         return [*findings, not_finite_logits(int((~first.isfinite()).any(1).sum()), len(x))]
     if not torch.equal(first, second):
@@ -86,7 +86,7 @@ def _spread(first: Tensor, second: Tensor) -> float:
 
 def _saturation(victim: Victim, x: Ids) -> list[Finding]:
     with torch.no_grad():
-        certain = victim(x).float().softmax(1).amax(1) == 1.0
+        certain = victim(x.clone()).float().softmax(1).amax(1) == 1.0
     return [saturated_softmax(int(certain.sum()), len(x))] if bool(certain.any()) else []
 
 

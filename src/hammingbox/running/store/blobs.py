@@ -28,6 +28,7 @@ def blobs_to_ids(blobs: list[bytes], features: int) -> Ids:
     """
     if not blobs:
         return torch.empty((0, features), dtype=torch.int64)
+    _check_sizes(blobs)
     size, rest = divmod(len(blobs[0]), features)
     if rest or size not in _ID_TYPES:
         raise ValueError(f"a row of {len(blobs[0])} bytes for {features} features")
@@ -46,5 +47,16 @@ def blobs_to_logits(blobs: list[bytes], classes: int) -> Logits:
     Raises:
         ValueError: lengths do not fit the classes.
     """
+    _check_sizes(blobs)
     table = np.frombuffer(b"".join(blobs), dtype="<f4").reshape(len(blobs), classes)
     return torch.from_numpy(table.astype(np.float32))
+
+
+def _check_sizes(blobs: list[bytes]) -> None:
+    """Refuses blobs of different sizes: joined, they could look like others.
+
+    Raises:
+        ValueError: they are no blobs, or differ in size.
+    """
+    if not all(isinstance(blob, bytes) and len(blob) == len(blobs[0]) for blob in blobs):
+        raise ValueError("rows of different sizes")

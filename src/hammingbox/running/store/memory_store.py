@@ -73,15 +73,34 @@ class MemoryStore(Store):
         """Nobody else writes here."""
         yield
 
-    def begin(self, key: RunKey, *, documents: Mapping[str, Any], name: str, victim: str, model: str) -> int:
+    def begin(
+        self,
+        key: RunKey,
+        *,
+        documents: Mapping[str, Any],
+        name: str,
+        victim: str,
+        model: str,
+        data_sha256: str = "",
+        source: str = "",
+    ) -> int:
         """The number of the run with this key; a new one when there is none."""
         self._documents |= {digest: json.loads(json.dumps(value)) for digest, value in documents.items()}
         known = next((run for run in self._runs if run.key == key), None)
+        if known is None and data_sha256:
+            known = next(
+                (
+                    run
+                    for run in self._runs
+                    if run.data_sha256 == data_sha256 and replace(run.key, data=key.data) == key
+                ),
+                None,
+            )
         if known is not None:
             self._change(known.id, name=name, victim=victim)
             return known.id
         number = len(self._runs) + 1
-        self._runs.append(Run(number, key, name, victim, model, now(), None, 0, 0.0))
+        self._runs.append(Run(number, key, name, victim, model, now(), None, 0, 0.0, data_sha256, source))
         self._sessions[number], self._rows[number] = [], []
         return number
 

@@ -9,7 +9,7 @@ class RunKey:
     """What makes two runs the same: equal keys and an equal row give an equal record.
 
     Attributes:
-        data: the data set's name, or the path of an own file.
+        data: the data set's name, or the path of an own file as it was first written.
         split: which part of it.
         schema_sha256: what ids mean.
         space_sha256: what the attacker may write.
@@ -47,6 +47,8 @@ class Run:
         refused: why the attack refused to run, if it did.
         rows: how many rows are recorded.
         seconds: spent attacking them, over all sessions.
+        data_sha256: hash of the content of an own file; empty for a built-in data set.
+        source: where an own file was and how it was read, see `DataReference`; empty for a built-in data set.
     """
 
     id: int
@@ -58,6 +60,8 @@ class Run:
     refused: str | None
     rows: int
     seconds: float
+    data_sha256: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)

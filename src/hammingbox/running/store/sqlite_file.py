@@ -25,6 +25,8 @@ class Database:
 
     def __init__(self, path: Path, *, create: bool = False, wait: float = 60.0, readonly: bool = False) -> None:
         self.path = path
+        self._identity: tuple[int, int] | None = None
+        self._logs = False
         if not create and not path.is_file():
             raise FileError(
                 f"expected a store of results at {path}, got no such file. Make one with `hammingbox compare --out`."
@@ -46,6 +48,7 @@ class Database:
             except BaseException:
                 self.connection.close()
                 raise
+        self._identity = _identity(path)
 
     def _open_to_read(self, wait: float) -> None:
         """Opens a connection that cannot write.
@@ -126,7 +129,8 @@ class Database:
         end = monotonic() + wait
         while True:
             try:
-                self.connection.execute("PRAGMA journal_mode = WAL")
+                found = self.connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+                self._logs = str(found).lower() == "wal"
                 return
             except sqlite3.OperationalError as error:
                 # SQLite does not wait by itself for whoever makes this change at the same moment.
@@ -174,6 +178,21 @@ class Database:
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
+        self.check_there()
+
+    def check_there(self) -> None:
+        """Checks that the file is still the one that was opened; SQLite itself goes on writing to a deleted one.
+
+        Raises:
+            FileError: it was deleted, moved away or replaced.
+        """
+        log = self.path.with_name(f"{self.path.name}-wal")
+        if self._identity is None or (_identity(self.path) == self._identity and (not self._logs or log.exists())):
+            return
+        raise FileError(
+            f"expected the store at {self.path} that was opened, got none or another one: it was deleted, moved or "
+            "replaced while the run went on. Nothing that was recorded since is kept: give the same command again."
+        )
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -202,6 +221,15 @@ class Database:
     def close(self) -> None:
         """Closes the file; SQLite then folds its log into it."""
         self.connection.close()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another one that takes its place; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _explain(path: Path, error: sqlite3.Error) -> str:

@@ -16,6 +16,17 @@ from hammingbox.evaluation.rows import Rows
 from hammingbox.running.store.blobs import blobs_to_ids, blobs_to_logits, ids_to_blobs, logits_to_blobs
 from hammingbox.running.store.records import Run, RunKey, Session
 from hammingbox.running.store.row_locks import FileLocks, RowLocks
+from hammingbox.running.store.seals import (
+    ROW,
+    change_record,
+    change_seal,
+    checksum,
+    is_migrated,
+    rows_of,
+    run_damage,
+    seal_record,
+    store_damage,
+)
 from hammingbox.running.store.sqlite_file import Database
 from hammingbox.running.store.store import Store, document_digest, document_text, now
 
@@ -47,6 +58,20 @@ class SQLiteStore(Store):
         """Locks in a file beside the store."""
         return FileLocks(self.path)
 
+    def check_there(self) -> None:
+        """Checks that the file is still the one that was opened."""
+        self._database.check_there()
+
+    def damage(self, run: int | None = None) -> list[str]:
+        """What does not fit the checksums and seals of a run's rows, or of everything else without a number."""
+        with self._database.read() as connection:
+            return store_damage(connection) if run is None else run_damage(connection, run)
+
+    def is_migrated(self, run: int) -> bool:
+        """Whether rows of a run were sealed only when the file was migrated."""
+        with self._database.read() as connection:
+            return is_migrated(connection, run)
+
     def runs(self) -> list[Run]:
         """Every run, oldest first."""
         return self._runs("")
@@ -69,10 +94,13 @@ class SQLiteStore(Store):
             found = connection.execute(
                 f"SELECT runs.id, {', '.join(_KEY)}, name, victim, model, created, refused, "
                 "(SELECT count(*) FROM rows WHERE rows.run = runs.id), "
-                f"(SELECT total(seconds) FROM sessions WHERE sessions.run = runs.id) FROM runs {condition} ORDER BY id",
+                "(SELECT total(seconds) FROM sessions WHERE sessions.run = runs.id), data_sha256, source "
+                f"FROM runs {condition} ORDER BY id",
                 values,
             ).fetchall()
         size = len(_KEY)
+        for number, *rest in found:
+            _check_run(self.path, number, rest[:size])
         return [Run(number, RunKey(*rest[:size]), *rest[size:]) for number, *rest in found]
 
     def sessions(self, run: int) -> list[Session]:
@@ -96,7 +124,10 @@ class SQLiteStore(Store):
             found = connection.execute("SELECT json FROM documents WHERE digest = ?", (digest,)).fetchone()
         if found is None:
             raise FileError(f"expected the document {digest[:12]} in {self.path}, got none. The store is damaged.")
-        return json.loads(found[0])
+        try:
+            return json.loads(found[0])
+        except (TypeError, ValueError, RecursionError) as error:
+            raise FileError(f"expected the document {digest[:12]} in {self.path} as JSON, got {error}.") from error
 
     def recorded(self, run: int, numbers: Sequence[int]) -> dict[int, bool]:
         """Which of these rows are recorded, and whether they were broken."""
@@ -122,62 +153,79 @@ class SQLiteStore(Store):
         value = dict(zip(columns, table, strict=True))
         schema = self.schema(self.run(run))
         try:
-            return Rows(
+            found_rows = Rows(
                 numbers=_whole(value["number"]),
                 labels=_whole(value["label"]),
                 clean=blobs_to_ids(value["clean"], len(schema.features)),
                 adversarial=blobs_to_ids(value["adversarial"], len(schema.features)),
                 clean_logits=blobs_to_logits(value["clean_logits"], len(schema.classes)),
                 logits=blobs_to_logits(value["logits"], len(schema.classes)),
-                correct=_whole(value["correct"]).bool(),
-                attacked=_whole(value["attacked"]).bool(),
-                success=_whole(value["success"]).bool(),
+                correct=_mask(value["correct"]),
+                attacked=_mask(value["attacked"]),
+                success=_mask(value["success"]),
                 distance=_whole(value["distance"]),
                 margin=torch.tensor(value["margin"], dtype=torch.float32),
                 forward=_whole(value["forward"]),
                 backward=_whole(value["backward"]),
                 stage=_whole(value["stage"]),
-                proven=_whole(value["proven"]).bool(),
+                proven=_mask(value["proven"]),
             )
-        except ValueError as error:
-            raise FileError(f"expected rows of the run's schema in {self.path}, got {error}.") from error
+            _check_values(found_rows, schema)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise FileError(
+                f"expected rows of the run's schema in {self.path}, got {error}. See `hammingbox verify`."
+            ) from error
+        return found_rows
 
-    def begin(self, key: RunKey, *, documents: Mapping[str, Any], name: str, victim: str, model: str) -> int:
+    def begin(
+        self,
+        key: RunKey,
+        *,
+        documents: Mapping[str, Any],
+        name: str,
+        victim: str,
+        model: str,
+        data_sha256: str = "",
+        source: str = "",
+    ) -> int:
         """The number of the run with this key; a new one when there is none."""
         values = astuple(key)
         with self._database.write() as connection:
             for digest, document in documents.items():
                 _put_document(connection, digest, document)
-            connection.execute(
-                f"INSERT INTO runs ({', '.join(_KEY)}, name, victim, model, created) "
-                f"VALUES ({', '.join('?' * (len(_KEY) + 4))}) ON CONFLICT ({', '.join(_KEY)}) DO NOTHING",
-                (*values, name, victim, model, now()),
-            )
-            found = connection.execute(
-                f"SELECT id FROM runs WHERE {' AND '.join(f'{column} = ?' for column in _KEY)}", values
-            ).fetchone()[0]
-            # The same weights may have moved: where they are now is what a reader needs.
-            connection.execute("UPDATE runs SET victim = ?, name = ? WHERE id = ?", (victim, name, found))
-        return int(found)
+            found = _find_run(connection, key, data_sha256)
+            if found is None:
+                made = connection.execute(
+                    f"INSERT INTO runs ({', '.join(_KEY)}, name, victim, model, created, data_sha256, source) "
+                    f"VALUES ({', '.join('?' * (len(_KEY) + 6))})",
+                    (*values, name, victim, model, now(), data_sha256, source),
+                )
+                found = int(made.lastrowid or 0)
+                seal_record(connection, "runs", found)
+            else:
+                # The same weights and the same data may have moved: where they are now is what a reader needs.
+                change_record(connection, "runs", found, "victim = ?, name = ?", (victim, name))
+                if data_sha256:
+                    change_record(connection, "runs", found, "data_sha256 = ?, source = ?", (data_sha256, source))
+        return found
 
     def begin_session(self, run: int, environment: dict[str, Any]) -> int:
         """Notes that somebody starts or continues a run."""
         digest = document_digest(environment)
         with self._database.write() as connection:
             _put_document(connection, digest, environment)
-            return int(
-                connection.execute(
-                    "INSERT INTO sessions (run, started, updated, rows, seconds, environment) "
-                    "VALUES (?, ?, ?, 0, 0, ?)",
-                    (run, now(), now(), digest),
-                ).lastrowid
-                or 0
+            made = connection.execute(
+                "INSERT INTO sessions (run, started, updated, rows, seconds, environment) VALUES (?, ?, ?, 0, 0, ?)",
+                (run, now(), now(), digest),
             )
+            session = int(made.lastrowid or 0)
+            seal_record(connection, "sessions", session)
+        return session
 
     def refuse(self, run: int, reason: str) -> None:
         """Notes that the attack refused to run."""
         with self._database.write() as connection:
-            connection.execute("UPDATE runs SET refused = ? WHERE id = ?", (reason, run))
+            change_record(connection, "runs", run, "refused = ?", (reason,))
 
     def add(self, run: int, session: int, rows: Rows, schema: Schema, seconds: float) -> int:
         """Records a batch in one transaction; a row that another writer recorded meanwhile is left as it is.
@@ -197,21 +245,28 @@ class SQLiteStore(Store):
             logits_to_blobs(rows.clean_logits), logits_to_blobs(rows.logits),
             strict=True,
         )  # fmt: skip
-        columns = ("run", *_NUMBERS, *_BLOBS)
         with self._database.write() as connection:
-            before = connection.total_changes
+            numbers = json.dumps(rows.numbers.tolist())
+            known = {
+                number
+                for (number,) in connection.execute(
+                    f"SELECT number FROM rows WHERE run = ? AND {_AMONG}", (run, numbers)
+                )
+            }
+            new = [record for record in records if record[1] not in known]
+            sums = [checksum(record) for record in new]
             connection.executemany(
-                f"INSERT INTO rows ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) "
-                "ON CONFLICT (run, number) DO NOTHING",
-                records,
+                f"INSERT INTO rows ({', '.join(ROW)}, checksum) VALUES ({', '.join('?' * (len(ROW) + 1))})",
+                [(*record, digest) for record, digest in zip(new, sums, strict=True)],
             )
-            new = connection.total_changes - before
-            connection.execute(
-                "UPDATE sessions SET updated = ?, rows = rows + ?, seconds = seconds + ? WHERE id = ?",
-                (now(), new, seconds * new / max(len(rows), 1), session),
-            )
-            connection.execute("UPDATE runs SET refused = NULL WHERE id = ? AND refused IS NOT NULL", (run,))
-        return new
+            if new:
+                change_seal(connection, rows_of(run), more=sums)
+            change_record(
+                connection, "sessions", session, "updated = ?, rows = rows + ?, seconds = seconds + ?",
+                (now(), len(new), seconds * len(new) / max(len(rows), 1)),
+            )  # fmt: skip
+            change_record(connection, "runs", run, "refused = ?", (None,))
+        return len(new)
 
 
 _AMONG = "number IN (SELECT value FROM json_each(?))"
@@ -220,8 +275,70 @@ _AMONG = "number IN (SELECT value FROM json_each(?))"
 def _put_document(connection: sqlite3.Connection, digest: str, value: Any) -> None:
     """Writes a JSON document once, whatever number of runs share it."""
     if connection.execute("SELECT 1 FROM documents WHERE digest = ?", (digest,)).fetchone() is None:
-        connection.execute("INSERT INTO documents VALUES (?, ?)", (digest, document_text(value)))
+        document = (digest, document_text(value))
+        connection.execute("INSERT INTO documents VALUES (?, ?)", document)
+        change_seal(connection, "documents", more=[checksum(document)])
 
 
-def _whole(values: Iterable[int]) -> torch.Tensor:
-    return torch.tensor(list(values), dtype=torch.int64)
+def _find_run(connection: sqlite3.Connection, key: RunKey, data_sha256: str) -> int | None:
+    """The run with this key, or with this key but for the path of an own file of the same content.
+
+    Raises:
+        InputError: the file at this path had another content.
+    """
+    rest = " AND ".join(f"{column} = ?" for column in _KEY[1:])
+    select = f"SELECT id, data_sha256 FROM runs WHERE {rest} AND "
+    values = astuple(key)[1:]
+    found = connection.execute(f"{select} data = ?", (*values, key.data)).fetchone()
+    if found is not None and data_sha256 and found[1] not in ("", data_sha256):
+        raise InputError(
+            f"expected {key.data} as it was when run {found[0]} was recorded, got another content. "
+            "The data has changed since: use another results folder."
+        )
+    if found is None and data_sha256:
+        found = connection.execute(f"{select} data_sha256 = ? ORDER BY id", (*values, data_sha256)).fetchone()
+    return None if found is None else int(found[0])
+
+
+def _check_run(path: Path, number: Any, key: Sequence[Any]) -> None:
+    """Refuses a run whose columns do not have the types that were written.
+
+    Raises:
+        FileError: they do not.
+    """
+    *texts, budget, seed = key
+    if not isinstance(budget, int) or not isinstance(seed, int) or not all(isinstance(text, str) for text in texts):
+        raise FileError(f"expected run {number} in {path} as it was recorded, got other types. The store is damaged.")
+
+
+def _check_values(rows: Rows, schema: Schema) -> None:
+    """Checks what the types alone do not.
+
+    Raises:
+        ValueError: ids or labels that the schema does not have, numbers below 0, or logits that are no numbers.
+    """
+    sizes = torch.tensor(schema.cardinalities)
+    for ids in (rows.clean, rows.adversarial):
+        outside = (ids < 0) | (ids >= sizes)
+        if bool(outside.any()):
+            raise ValueError(f"an id that the schema does not have in row {int(rows.numbers[outside.any(1)][0])}")
+    if bool(((rows.labels < 0) | (rows.labels >= len(schema.classes))).any()):
+        raise ValueError("a label that the schema does not have")
+    if any(bool((part < 0).any()) for part in (rows.distance, rows.forward, rows.backward, rows.stage)):
+        raise ValueError("a count below 0")
+    if not all(bool(part.isfinite().all()) for part in (rows.clean_logits, rows.logits)):
+        raise ValueError("logits that are not numbers")
+
+
+def _whole(values: Iterable[Any]) -> torch.Tensor:
+    found = list(values)
+    if not all(isinstance(value, int) for value in found):
+        raise ValueError("something else than a whole number")
+    return torch.tensor(found, dtype=torch.int64)
+
+
+def _mask(values: Iterable[Any]) -> torch.Tensor:
+    found = list(values)
+    if not all(value in (0, 1) for value in found):
+        raise ValueError("something else than yes or no")
+    return torch.tensor(found, dtype=torch.bool)

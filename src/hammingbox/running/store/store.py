@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from hammingbox.data.schema import Schema
+from hammingbox.errors import FileError, HammingboxError
 from hammingbox.evaluation.rows import Rows
 from hammingbox.files import sha256
 from hammingbox.running.store.records import Run, RunKey, Session
@@ -69,11 +70,31 @@ class Store(ABC):
     def snapshot(self) -> AbstractContextManager[None]:
         """Inside it, runs and rows are of one moment, whatever others record meanwhile."""
 
+    def damage(self, run: int | None = None) -> list[str]:  # noqa: ARG002
+        """What does not fit the checksums and seals of a run's rows, or of everything else without a number."""
+        return []
+
+    def is_migrated(self, run: int) -> bool:  # noqa: ARG002
+        """Whether rows of a run were written by an earlier format and sealed only when the file was migrated."""
+        return False
+
     # Writing ---------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def begin(self, key: RunKey, *, documents: Mapping[str, Any], name: str, victim: str, model: str) -> int:
+    def begin(
+        self,
+        key: RunKey,
+        *,
+        documents: Mapping[str, Any],
+        name: str,
+        victim: str,
+        model: str,
+        data_sha256: str = "",
+        source: str = "",
+    ) -> int:
         """The number of the run with this key; a new one when there is none.
+
+        An own file is known by its content: a run whose key names another path of the same content is the same run.
 
         Args:
             key: what identifies the run.
@@ -81,6 +102,8 @@ class Store(ABC):
             name: the attack's short name.
             victim: where the checkpoint is now.
             model: the victim's name in the table of victims.
+            data_sha256: hash of the content of an own file.
+            source: where an own file is now and how it is read.
         """
 
     @abstractmethod
@@ -102,6 +125,13 @@ class Store(ABC):
             FileError: the batch could not be written; nothing of it was recorded.
         """
 
+    def check_there(self) -> None:  # noqa: B027
+        """Checks that what was recorded can be found again.
+
+        Raises:
+            FileError: the file was deleted or replaced since it was opened.
+        """
+
     @abstractmethod
     def row_locks(self) -> RowLocks:
         """Locks by which several processes share the rows of a run."""
@@ -113,16 +143,32 @@ class Store(ABC):
     # What follows from the rest --------------------------------------------------------------------------------
 
     def schema(self, run: Run) -> Schema:
-        """What the ids of a run mean."""
-        return Schema.from_json(self.document(run.key.schema_sha256))
+        """What the ids of a run mean.
+
+        Raises:
+            FileError: the document is damaged.
+        """
+        document = self.document(run.key.schema_sha256)
+        try:
+            return Schema.from_json(document)
+        except (HammingboxError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            raise FileError(
+                f"expected the schema of run {run.id} in the store, got a damaged one ({error})."
+            ) from error
 
     def space(self, run: Run) -> dict[str, Any]:
         """S(x) of a run as JSON, see `space_from_json`."""
-        return dict(self.document(run.key.space_sha256))
+        return self._mapping(run, "space", run.key.space_sha256)
 
     def goal(self, run: Run) -> dict[str, Any]:
         """The goal of a run as JSON, see `goal_from_json`."""
-        return dict(self.document(run.key.goal_sha256))
+        return self._mapping(run, "goal", run.key.goal_sha256)
+
+    def _mapping(self, run: Run, what: str, digest: str) -> dict[str, Any]:
+        document = self.document(digest)
+        if not isinstance(document, dict):
+            raise FileError(f"expected the {what} of run {run.id} in the store, got {type(document).__name__}.")
+        return document
 
     def __enter__(self) -> "Store":
         return self

@@ -1,14 +1,16 @@
 """The tables of a store's file, and how a file of an earlier format becomes one of this format.
 
-Format 1 (version 0.1) named one target class per run in place of a goal, and did not keep proofs.
+Format 1 (version 0.1) named one target class per run in place of a goal, and did not keep proofs. Format 2 had no
+checksums, and did not note where a user's own data was and what it held.
 """
 
 import json
 import sqlite3
 
+from hammingbox.running.store.seals import seal_everything
 from hammingbox.running.store.store import document_digest, document_text
 
-FORMAT = 2
+FORMAT = 3
 
 _RUNS = """
 CREATE TABLE {name} (
@@ -18,8 +20,15 @@ CREATE TABLE {name} (
     victim_sha256 TEXT NOT NULL, defence TEXT NOT NULL,
     attack TEXT NOT NULL, budget INTEGER NOT NULL, seed INTEGER NOT NULL,
     name TEXT NOT NULL, victim TEXT NOT NULL, model TEXT NOT NULL, created TEXT NOT NULL, refused TEXT,
+    data_sha256 TEXT NOT NULL DEFAULT '', source TEXT NOT NULL DEFAULT '', checksum TEXT NOT NULL DEFAULT '',
     UNIQUE (data, split, schema_sha256, space_sha256, goal_sha256, victim_sha256, defence, attack, budget, seed)
 )
+"""
+
+_SEALS = """
+CREATE TABLE seals (
+    name TEXT PRIMARY KEY, records INTEGER NOT NULL, digest TEXT NOT NULL, origin TEXT NOT NULL
+) WITHOUT ROWID
 """
 
 _TABLES = (
@@ -29,7 +38,8 @@ _TABLES = (
 CREATE TABLE sessions (
     id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs,
     started TEXT NOT NULL, updated TEXT NOT NULL, rows INTEGER NOT NULL, seconds REAL NOT NULL,
-    environment TEXT NOT NULL REFERENCES documents
+    environment TEXT NOT NULL REFERENCES documents,
+    checksum TEXT NOT NULL DEFAULT ''
 )
 """,
     """
@@ -39,9 +49,11 @@ CREATE TABLE rows (
     margin REAL NOT NULL, forward INTEGER NOT NULL, backward INTEGER NOT NULL, stage INTEGER NOT NULL,
     clean BLOB NOT NULL, adversarial BLOB NOT NULL, clean_logits BLOB NOT NULL, logits BLOB NOT NULL,
     attacked INTEGER NOT NULL DEFAULT 0, proven INTEGER NOT NULL DEFAULT 0,
+    checksum TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (run, number)
 ) WITHOUT ROWID
 """,
+    _SEALS,
 )
 
 
@@ -60,6 +72,8 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
     """
     if version == 1:
         _from_1_to_2(connection)
+    if version <= 2:
+        _from_2_to_3(connection)
     connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
@@ -90,6 +104,16 @@ def _from_1_to_2(connection: sqlite3.Connection) -> None:
     )
     connection.execute("DROP TABLE runs")
     connection.execute("ALTER TABLE runs_2 RENAME TO runs")
+
+
+def _from_2_to_3(connection: sqlite3.Connection) -> None:
+    present = {name for _, name, *_ in connection.execute("PRAGMA table_info(runs)").fetchall()}
+    added = {"runs": ("data_sha256", "source", "checksum"), "sessions": ("checksum",), "rows": ("checksum",)}
+    for table, name in ((table, name) for table, names in added.items() for name in names):
+        if table != "runs" or name not in present:  # runs of format 1 got them when they were copied
+            connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} TEXT NOT NULL DEFAULT ''")
+    connection.execute(_SEALS)
+    seal_everything(connection)
 
 
 def _goals_of_targets(connection: sqlite3.Connection) -> dict[tuple[str, int], str]:

@@ -1,0 +1,94 @@
+"""How to find the data of a run again: a built-in name, or an own file by its content, wherever it is written from."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from hammingbox.data.dataset import Splits
+from hammingbox.data.read_columns import read_columns
+from hammingbox.data.registry import DATASETS, source_named
+from hammingbox.errors import FileError, HammingboxError, InputError
+from hammingbox.files import file_sha256
+
+
+@dataclass(frozen=True)
+class DataReference:
+    """Where data is and how it is read.
+
+    Attributes:
+        name: a built-in data set, the path of an own file as the user wrote it, or a name that says nothing.
+        path: where the own file is; empty for a built-in data set.
+        sha256: hash of the content of the own file.
+        label: its label column.
+        schema: its schema.toml.
+    """
+
+    name: str
+    path: str = ""
+    sha256: str = ""
+    label: str | None = None
+    schema: str | None = None
+
+    @staticmethod
+    def of(name: str, *, label: str | None = None, schema: Path | None = None) -> "DataReference":
+        """The reference of what a user names; a file is hashed."""
+        path = Path(name)
+        try:
+            is_file = name not in DATASETS and path.is_file()
+        except (OSError, ValueError):  # a name that cannot be a path
+            is_file = False
+        if not is_file:
+            return DataReference(name)
+        where = None if schema is None else str(schema.resolve())
+        return DataReference(name, str(path.resolve()), file_sha256(path), label, where)
+
+    def to_text(self) -> str:
+        """As a store keeps it; empty for a built-in data set."""
+        return json.dumps({k: v for k, v in asdict(self).items() if k != "name"}, sort_keys=True) if self.path else ""
+
+    @staticmethod
+    def from_text(name: str, text: str) -> "DataReference":
+        """What a store kept about the data of a run.
+
+        Raises:
+            FileError: it is damaged.
+        """
+        if not text:
+            return DataReference.of(name)
+        try:
+            value = json.loads(text)
+            return DataReference(name, value["path"], value["sha256"], value["label"], value["schema"])
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise FileError(f"expected where the data of a run was, got a damaged note ({error}).") from error
+
+    def load(self, data_dir: Path | None = None, *, schema_digest: str = "") -> Splits:
+        """Reads the data again.
+
+        Args:
+            data_dir: folder that holds the files of built-in data sets.
+            schema_digest: of the run. Where nobody noted the label column, the one that leads to this schema is taken.
+
+        Raises:
+            HammingboxError: it is not there, is damaged, or has another content than noted.
+        """
+        if self.name in DATASETS:
+            return source_named(self.name).load(data_dir=data_dir)
+        path = Path(self.path or self.name)
+        if not path.is_file():
+            raise FileError(f"expected the data at {path}, got no such file. Name it with --data.")
+        if self.sha256 and file_sha256(path) != self.sha256:
+            raise FileError(f"expected {path} as it was when it was attacked, got another content.")
+        if self.label is not None or self.schema is not None:
+            return self._read(path, self.label)
+        for column in read_columns(path).columns:
+            try:
+                splits = self._read(path, column.name)
+            except HammingboxError:
+                continue
+            if splits.schema.digest == schema_digest:
+                return splits
+        raise InputError(f"expected the label column of {path}, got none that leads to the run's schema. Pass --label.")
+
+    def _read(self, path: Path, label: str | None) -> Splits:
+        schema = None if self.schema is None else Path(self.schema)
+        return source_named(str(path), label=label, schema=schema).load()

@@ -1,0 +1,254 @@
+"""The judge stands outside: nothing a victim or an attack does to what it is given changes a verdict."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import hammingbox
+from hammingbox import (
+    ATTACKS,
+    AttackError,
+    BlackBox,
+    Dataset,
+    Exhaustive,
+    InputError,
+    MaskedSpace,
+    Schema,
+    ThreatModel,
+    VictimError,
+    evaluate,
+)
+from hammingbox.attacks.judge import _is_of_this_package
+from hammingbox.evaluation.accuracy import accuracy
+from hammingbox.threat.candidates import Candidates
+from hammingbox.types import Ids
+from toys import ToyVictim, same_rows, toy_rows
+from toys.hostile import (
+    WRONG_ANSWERS,
+    Answering,
+    Cheat,
+    Editor,
+    Forger,
+    LearningVictim,
+    MoodyVictim,
+    Overruling,
+    Returning,
+    ReusingVictim,
+    Unpaid,
+    UnpaidGradient,
+    WritingVictim,
+    cheat,
+    writing_proba,
+)
+
+
+@pytest.fixture
+def data(schema: Schema, victim: ToyVictim) -> Dataset:
+    x, y = toy_rows(schema, victim, rows=24)
+    y[:3] = (y[:3] + 1) % 3
+    return Dataset(schema, x, y)
+
+
+@pytest.fixture
+def threat(schema: Schema) -> ThreatModel:
+    return ThreatModel(MaskedSpace(schema, immutable=["f1"]), 2)
+
+
+# Victims -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [WritingVictim, ReusingVictim])
+@pytest.mark.parametrize("name", ["ga", "gga", "pcaa", "auto"])
+def test_a_victim_that_writes_changes_nothing(
+    kind: type[ToyVictim], name: str, data: Dataset, victim: ToyVictim, threat: ThreatModel
+) -> None:
+    before = data.ids.clone()
+    found = evaluate(kind(data.schema.cardinalities), data, threat, ATTACKS[name]()).rows
+    same_rows(found, evaluate(victim, data, threat, ATTACKS[name]()).rows)
+    assert torch.equal(data.ids, before)
+    assert torch.equal(found.clean, before)
+    assert bool(((found.adversarial != before).sum(1) == found.distance).all())
+
+
+def test_a_predict_proba_that_writes_changes_nothing(data: Dataset, victim: ToyVictim, threat: ThreatModel) -> None:
+    victim.eval()
+    before = data.ids.clone()
+    found = evaluate(BlackBox(writing_proba(victim)), data, threat, ATTACKS["ga"]()).rows
+    plain = BlackBox(lambda rows: victim(torch.from_numpy(rows)).softmax(1).detach().double().numpy())
+    same_rows(found, evaluate(plain, data, threat, ATTACKS["ga"]()).rows)
+    assert torch.equal(data.ids, before)
+    assert accuracy(BlackBox(writing_proba(victim)), data) == accuracy(plain, data)
+    assert torch.equal(data.ids, before)
+
+
+def test_a_victim_that_changes_its_answers_is_refused(data: Dataset, threat: ThreatModel) -> None:
+    with pytest.raises(VictimError, match="same answer to the same row"):
+        evaluate(MoodyVictim(data.schema.cardinalities), data, threat, ATTACKS["ga"]())
+
+
+def test_a_victim_that_changes_its_weights_is_refused(data: Dataset, threat: ThreatModel) -> None:
+    with pytest.raises(AttackError, match="same before and after"):
+        evaluate(LearningVictim(data.schema.cardinalities), data, threat, ATTACKS["ga"]())
+
+
+@pytest.mark.parametrize("kind", WRONG_ANSWERS)
+def test_an_answer_that_is_no_logits_is_one_sentence(kind: str, data: Dataset, threat: ThreatModel) -> None:
+    change, message = WRONG_ANSWERS[kind]
+    victim = Answering(data.schema.cardinalities, change)
+    with pytest.raises(VictimError, match=message):
+        evaluate(victim, data, threat, ATTACKS["ga"]())
+
+
+@pytest.mark.parametrize("answer", [None, (1, 2), "yes", [[0.5, 0.5], [1.0]], {"a": 1}, [[float("nan")] * 3] * 24])
+def test_a_predict_proba_that_returns_anything_is_one_sentence(answer: object, data: Dataset) -> None:
+    with pytest.raises(VictimError, match="expected predict_proba to return"):
+        accuracy(BlackBox(lambda _: answer), data)
+
+
+# Attacks -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("deed", ["valid", "ids", "budget", "goal", "objective"])
+def test_editing_the_problem_is_of_no_use(deed: str, data: Dataset, victim: ToyVictim, threat: ThreatModel) -> None:
+    with pytest.raises(AttackError, match=r"points of S\(x\)|at most 2 changes"):
+        evaluate(victim, data, threat, cheat(deed))
+    plain = evaluate(victim, data, threat, ATTACKS["ga"]()).rows
+    assert torch.equal(plain.clean, data.ids), "what the batches share is as it was"
+    assert int(plain.distance.max()) <= 2
+
+
+def test_the_layout_that_all_batches_share_is_out_of_reach(
+    data: Dataset, victim: ToyVictim, threat: ThreatModel
+) -> None:
+    plain = evaluate(victim, data, threat, ATTACKS["ga"]()).rows
+    assert not evaluate(victim, data, threat, cheat("layout")).rows.success.any()
+    same_rows(evaluate(victim, data, threat, ATTACKS["ga"]()).rows, plain)
+
+
+def test_a_goal_that_the_attack_edits_does_not_count(data: Dataset, victim: ToyVictim, threat: ThreatModel) -> None:
+    class Nothing(Cheat):
+        deed = "goal"
+
+        def _everything(self, problem):  # type: ignore[no-untyped-def]
+            return problem.clean_slots
+
+    assert not evaluate(victim, data, threat, Nothing()).rows.success.any()
+
+
+def test_direct_queries_are_counted(data: Dataset, victim: ToyVictim, threat: ThreatModel) -> None:
+    rows = evaluate(victim, data, threat, Unpaid()).rows
+    moves = threat.space.candidates(data.ids).moves.sum(1)
+    assert int(rows.forward.sum()) == int(moves[rows.attacked].sum()), "every pass has been charged to some row"
+    alone = evaluate(victim, data.take(slice(5, 6)), threat, Unpaid()).rows
+    assert int(alone.forward) == int(moves[5])
+    assert rows.success.any()
+    with pytest.raises(AttackError, match="at most 3 queries per row"):
+        evaluate(victim, data, threat, Unpaid(queries=3))
+    gradient = evaluate(victim, data, threat, UnpaidGradient()).rows
+    assert int(gradient.forward.sum()) == int(gradient.backward.sum()) == int(gradient.attacked.sum())
+
+
+def test_a_proof_needs_an_enumeration_of_this_package(data: Dataset, victim: ToyVictim) -> None:
+    threat = ThreatModel(MaskedSpace(data.schema, immutable=["f2", "f4"]), 1)
+    rows = evaluate(victim, data, threat, Forger()).rows
+    assert int(rows.forward.max()) == 40
+    assert not rows.proven.any()
+    disguised = type("Exhaustive", (Forger,), {"__module__": Exhaustive.__module__})
+    assert not evaluate(victim, data, threat, disguised()).rows.proven.any()
+    derived = type("Mine", (Exhaustive,), {})
+    assert not evaluate(victim, data, threat, derived()).rows.proven.any()
+    assert _is_of_this_package(Exhaustive)
+    assert evaluate(victim, data, threat, Exhaustive()).rows.proven.any()
+
+
+def test_a_proof_needs_as_many_passes_as_points(
+    data: Dataset, victim: ToyVictim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threat = ThreatModel(MaskedSpace(data.schema, immutable=["f2", "f4"]), 1)
+    assert evaluate(victim, data, threat, Exhaustive()).rows.proven.any()
+
+    def idle(self, problem, random, best):  # type: ignore[no-untyped-def]
+        best.settled |= True
+
+    monkeypatch.setattr(Exhaustive, "search", idle)
+    assert not evaluate(victim, data, threat, Exhaustive()).rows.proven.any()
+
+
+def test_evaluate_does_not_ask_an_attack_to_judge_itself(data: Dataset, victim: ToyVictim, threat: ThreatModel) -> None:
+    assert not evaluate(victim, data, threat, Overruling()).rows.success.any()
+
+
+def test_an_attack_that_edits_the_victim_is_refused(data: Dataset, victim: ToyVictim, threat: ThreatModel) -> None:
+    before = {name: tensor.clone() for name, tensor in victim.state_dict().items()}
+    with pytest.raises(AttackError, match="same before and after"):
+        evaluate(victim, data, threat, Editor(victim=victim))
+    assert all(torch.equal(tensor, before[name]) for name, tensor in victim.state_dict().items()), "given back"
+    moded = evaluate(victim, data, threat, Editor(victim=victim, mode=True)).rows
+    assert torch.equal(moded.logits, moded.clean_logits), "recounted in eval mode"
+
+
+@pytest.mark.parametrize("kind", ["none", "list", "float", "int32", "bool", "too few rows", "flat"])
+def test_anything_but_slots_is_one_sentence(kind: str, data: Dataset, victim: ToyVictim, threat: ThreatModel) -> None:
+    with pytest.raises(AttackError, match="expected slots of shape"):
+        evaluate(victim, data, threat, Returning(kind=kind))
+
+
+def test_a_point_that_is_worse_than_no_attack_is_not_returned(
+    data: Dataset, victim: ToyVictim, threat: ThreatModel
+) -> None:
+    rows = evaluate(victim, data, threat, ATTACKS["random"](draws=1)).rows
+    goal = ~torch.nn.functional.one_hot(data.labels, 3).bool()
+    before = rows.clean_logits.masked_fill(~goal, -torch.inf).amax(1) - rows.clean_logits.masked_fill(
+        goal, -torch.inf
+    ).amax(1)
+    assert bool((rows.margin >= before)[rows.attacked].all())
+    assert (rows.distance == 0)[rows.attacked].any(), "some draws were worse"
+    assert (rows.distance > 0).any()
+
+
+class Shifted(MaskedSpace):
+    """Forgets that slot 0 is the row's own value."""
+
+    def slots_of(self, ids: Ids) -> Candidates:
+        return super().slots_of((ids + 1) % 2)
+
+
+def test_a_space_whose_slot_0_is_not_the_clean_row_is_refused(data: Dataset, victim: ToyVictim) -> None:
+    with pytest.raises(InputError, match="own values at slot 0"):
+        evaluate(victim, data, ThreatModel(Shifted(data.schema), 1), ATTACKS["ga"]())
+
+
+# Without assertions --------------------------------------------------------------------------------------------
+
+OPTIMISED = """
+import sys
+assert False, "assertions are off"
+from hammingbox import ATTACKS, AttackError, Dataset, FullSpace, ThreatModel, evaluate
+from toys import ToyVictim, toy_rows, toy_schema
+from toys.hostile import Returning, Unpaid, WritingVictim, cheat
+schema = toy_schema((3, 2, 5, 3, 4))
+victim = WritingVictim(schema.cardinalities)
+data = Dataset(schema, *toy_rows(schema, ToyVictim(schema.cardinalities), rows=12))
+threat = ThreatModel(FullSpace(schema), 1)
+noticed = 0
+for attack in (cheat("budget"), cheat("valid"), cheat("goal"), Returning(kind="float"), Unpaid(queries=2)):
+    try:
+        evaluate(victim, data, threat, attack)
+    except AttackError:
+        noticed += 1
+rows = evaluate(victim, data, threat, ATTACKS["ga"]()).rows
+print(noticed, int(rows.distance.max()), bool((rows.clean == data.ids).all()))
+"""
+
+
+def test_the_checks_hold_under_python_o() -> None:
+    done = subprocess.run(
+        [sys.executable, "-O", "-c", OPTIMISED],
+        capture_output=True, text=True, timeout=300, check=False, cwd=Path(__file__).parents[1],
+        env=os.environ | {"PYTHONPATH": str(Path(hammingbox.__file__).parents[1])},
+    )  # fmt: skip
+    assert done.stdout.split() == ["5", "1", "True"], done.stderr
