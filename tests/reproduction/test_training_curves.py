@@ -1,5 +1,7 @@
 """Lambda by epoch: a line per epoch of every training with a penalty, and one curve per training."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ STUDY = DefenceTableWithCurves(name="curves", title="Curves", source="a test", s
 
 
 def test_lambda_of_every_training_is_a_table_and_a_figure(workspace: Workspace) -> None:
-    settings = {"epochs": 2, "robust_rows": 4, "train_rows": 64, "trainings": 2}
+    settings: dict[str, Any] = {"epochs": 2, "robust_rows": 4, "train_rows": 64, "trainings": 2}
     paper = defended("as printed", QUICK, "padvt_paper", budget=1, **settings)
     hotflip = defended("HotFlip", QUICK, "hotflip", budget=1, **(settings | {"epochs": 1, "trainings": 1}))
     size = Size(victims=(QUICK, paper, hotflip), rows=4, budgets=(1,), attacks=("gga",))

@@ -4,6 +4,7 @@ import io
 import json
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -61,7 +62,7 @@ def test_bad_vectors_are_refused(tmp_path: Path) -> None:
 def npm_text(vectors: dict[str, list[float]], dim: int = 2) -> str:
     """A file like that of the npm package: norm and rank follow each vector."""
     whole = {word: [*numbers, 1.0, rank] for rank, (word, numbers) in enumerate(vectors.items())}
-    facts = {"precision": 8, "l2NormIndex": dim, "wordIndex": dim + 1, "size": len(whole), "dimensions": dim}
+    facts: dict[str, Any] = {"precision": 8, "l2NormIndex": dim, "size": len(whole), "dimensions": dim}
     facts |= {"words": list(vectors), "vectors": whole, "unkVector": [0.0] * (dim + 2)}
     return json.dumps(facts, separators=(",", ":"))
 
