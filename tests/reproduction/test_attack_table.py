@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from hammingbox.errors import InputError
 from hammingbox.report.artefacts.table import Interval, Table, Value
 from hammingbox.reproduction.attack_table import ATTACK_TABLE, PAPER, SIZES, AttackTableSize
 from hammingbox.reproduction.recipes import IPS, SPLICE_PAPER
@@ -79,6 +80,13 @@ def test_the_papers_figure_stands_beside_the_error_of_the_authors_victim(workspa
     assert f"{right} of 12 clean rows" in table.title
     assert checkpoint.training["data"] == "splice_paper"
     assert checkpoint.training["test_accuracy"] == right / 12, "a released victim has a whole record"
+
+
+def test_a_victim_without_a_whole_record_is_refused(workspace: Workspace, tmp_path: Path) -> None:
+    workspace.data_dir = write_splice_paper(tmp_path / "data")
+    workspace.untrained(SPLICE_PAPER).save(workspace.path(SPLICE_PAPER))  # its record names the file only
+    with pytest.raises(InputError, match=r"expected the whole record of a training in .* without data, data_sha256"):
+        workspace.checkpoint(SPLICE_PAPER)
 
 
 def test_plans_count_the_rows_of_each_attack(workspace: Workspace, tmp_path: Path) -> None:

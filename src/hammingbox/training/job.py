@@ -18,6 +18,9 @@ from hammingbox.training.loop import fit
 from hammingbox.training.state import STATE, forget_state
 from hammingbox.victims.checkpoint import CONFIG, Checkpoint
 
+RECORD = ("data", "data_sha256", "model", "config", "epochs", "seconds", "test_accuracy")
+"""What the record of every victim says, whether it was trained on clean rows, defended, or released by others."""
+
 
 def keep_finished(folder: Path, overwrite: bool) -> None:
     """Refuses to train over a finished model. A model whose training was killed may be continued.
