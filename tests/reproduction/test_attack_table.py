@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from hammingbox.errors import InputError
 from hammingbox.report.artefacts.table import Interval, Table, Value
 from hammingbox.reproduction.attack_table import ATTACK_TABLE, PAPER, SIZES, AttackTableSize
 from hammingbox.reproduction.recipes import IPS, SPLICE_PAPER
@@ -53,32 +54,39 @@ def test_attack_table_measures_and_resumes(workspace: Workspace) -> None:
 
 
 def test_the_papers_figure_stands_beside_the_error_of_the_authors_victim(workspace: Workspace, tmp_path: Path) -> None:
-    workspace.data_dir = write_splice_paper(tmp_path / "data", rows=12)
+    workspace.data_dir = write_splice_paper(tmp_path / "data", rows=24)
     attacks = ("ga", "gga", "gga_released", "auto")
     size = AttackTableSize(
-        victims=(SPLICE_PAPER,), rows=12, budgets=(1, 2), attacks=attacks, victim_rows={"splice_paper": {"gga": 5}}
+        victims=(SPLICE_PAPER,), rows=24, budgets=(1, 2), attacks=attacks, victim_rows={"splice_paper": {"ga": 5}}
     )
     (table,) = ATTACK_TABLE.run(workspace, size).tables
     lines = by_cell(table)
-    ga, paper = lines["ga", 1], PAPER["splice_paper"]["ga"][0]
+    gga, paper = lines["gga", 1], PAPER["splice_paper"]["gga"][0]
     assert paper is not None
-    assert (ga["paper %"], ga["paper s"]) == paper
-    assert ga["diff."] == pytest.approx(number(ga["error %"]) - paper[0])
+    assert (gga["paper %"], gga["paper s"]) == paper
+    assert gga["diff."] == pytest.approx(number(gga["error %"]) - paper[0])
     assert lines["gga_released", 2]["paper %"] == lines["gga", 2]["paper %"] == 65.26
     assert lines["auto", 1]["paper %"] is None
-    assert [lines[attack, 1]["rows"] for attack in attacks] == [12, 5, 12, 12]
+    assert [lines[attack, 1]["rows"] for attack in attacks] == [5, 24, 24, 24]
 
-    # Random weights get most rows wrong before: the two rates differ, and both count what they say.
+    # Random weights get most rows wrong before, and some rows are not broken: the two rates differ.
     checkpoint = workspace.checkpoint(SPLICE_PAPER)
-    data = workspace.rows(SPLICE_PAPER, 12)
+    data = workspace.rows(SPLICE_PAPER, 24)
     right = int((checkpoint.victim(data.ids).argmax(1) == data.labels).sum())
-    assert 0 < right < 12
-    broken = round(number(ga["success %"]) * right / 100)
-    assert number(ga["success %"]) == pytest.approx(100 * broken / right)
-    assert number(ga["error %"]) == pytest.approx(100 * (12 - right + broken) / 12)
-    assert f"{right} of 12 clean rows" in table.title
+    broken = round(number(gga["success %"]) * right / 100)
+    assert 0 < broken < right < 24
+    assert number(gga["success %"]) == pytest.approx(100 * broken / right)
+    assert number(gga["error %"]) == pytest.approx(100 * (24 - right + broken) / 24)
+    assert f"{right} of 24 clean rows" in table.title
     assert checkpoint.training["data"] == "splice_paper"
-    assert checkpoint.training["test_accuracy"] == right / 12, "a released victim has a whole record"
+    assert checkpoint.training["test_accuracy"] == right / 24, "a released victim has a whole record"
+
+
+def test_a_victim_without_a_whole_record_is_refused(workspace: Workspace, tmp_path: Path) -> None:
+    workspace.data_dir = write_splice_paper(tmp_path / "data")
+    workspace.untrained(SPLICE_PAPER).save(workspace.path(SPLICE_PAPER))  # its record names the file only
+    with pytest.raises(InputError, match=r"expected the whole record of a training in .* without data, data_sha256"):
+        workspace.checkpoint(SPLICE_PAPER)
 
 
 def test_plans_count_the_rows_of_each_attack(workspace: Workspace, tmp_path: Path) -> None:

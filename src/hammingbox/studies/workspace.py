@@ -26,7 +26,7 @@ from hammingbox.threat.synonym_space import neighbours_file
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.history import WatchTraining, unwatched
-from hammingbox.training.job import train_victim
+from hammingbox.training.job import RECORD, train_victim
 from hammingbox.training.released_job import take_released
 from hammingbox.types import RowInt
 from hammingbox.victims.checkpoint import CONFIG, Checkpoint, load_checkpoint
@@ -138,7 +138,7 @@ class Workspace:
 
         Raises:
             FileError: its data or released weights are missing.
-            InputError: the checkpoint was trained with other settings.
+            InputError: the checkpoint was trained with other settings, or its record is not whole.
         """
         if recipe.folder not in self._checkpoints:
             task, path = self.task(recipe), self.path(recipe)
@@ -153,11 +153,16 @@ class Workspace:
         return self._checkpoints[recipe.folder]
 
     def _check(self, recipe: Recipe, found: Checkpoint, path: Path) -> None:
-        """Compares a checkpoint with its recipe.
+        """Compares a checkpoint with its recipe; its record must be whole.
 
         The folder's name covers the settings that the recipe states. Defaults of the package may have changed since the
         checkpoint was written.
         """
+        if missing := [name for name in RECORD if name not in found.training]:
+            raise InputError(
+                f"expected the whole record of a training in {path / CONFIG}, got one without {', '.join(missing)}. "
+                "Remove that folder to make the victim again, or choose another --out."
+            )
         recorded = found.training.get("config", {}) | {"defence": found.training.get("defence")}
         expected = asdict(self.config(recipe)) | {"defence": repr(defence_of(recipe))}
         for name, value in expected.items():

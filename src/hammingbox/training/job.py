@@ -21,6 +21,9 @@ from hammingbox.victims.checkpoint import CONFIG, Checkpoint
 _OF_THE_START = ("vectors", "words_with_vectors")
 """Facts of a start that its successors inherit: the word vectors that the first of them began with."""
 
+RECORD = ("data", "data_sha256", "model", "config", "epochs", "seconds", "test_accuracy")
+"""What the record of every victim says, whether it was trained on clean rows, defended, or released by others."""
+
 
 def keep_finished(folder: Path, overwrite: bool) -> None:
     """Refuses to train over a finished model. A model whose training was killed may be continued.
