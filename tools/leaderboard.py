@@ -11,18 +11,16 @@ checked against the shipped files.
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from math import comb
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import torch
+from leaderboard_page import page
 
 import hammingbox
 from hammingbox.attacks import ATTACKS
 from hammingbox.errors import FileError, HammingboxError
-from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
 from hammingbox.files import read_json, sha256, write_bytes
 from hammingbox.report.labels import space_in_words
@@ -39,11 +37,6 @@ RECORDS = ROOT / "results" / "leaderboard" / "records.json"
 PAGE = ROOT / "docs" / "leaderboard.md"
 RUNS = ROOT / "runs" / "leaderboard"
 ATTACK, BUDGETS, SEED = "auto", (1, 2, 3), 0
-BEGIN, END = "<!-- made by tools/leaderboard.py: begin -->", "<!-- made by tools/leaderboard.py: end -->"
-LEVEL = 0.05
-"""Below this p-value of McNemar's test one victim counts as better than another."""
-
-Victim = dict[str, Any]
 
 
 def outcomes_of(rows: Rows) -> str:
@@ -67,7 +60,7 @@ def evaluate(folder: Path, *, rows: int | None = None, budgets: Sequence[int] = 
     """
     attack = ATTACKS[ATTACK]()
     data: dict[str, Any] = {}
-    victims: list[Victim] = []
+    victims: list[dict[str, Any]] = []
     with open_store(folder, create=True) as store:
         for name in shipped.shipped_names():
             source = name.partition("/")[0]
@@ -79,6 +72,8 @@ def evaluate(folder: Path, *, rows: int | None = None, budgets: Sequence[int] = 
                 "of": len(task.splits.test),
                 "numbers": " ".join(map(str, part.numbers.tolist())),
                 "rows_sha256": part.digest,
+                "classes": list(part.schema.classes),
+                "labels": " ".join(map(str, part.labels.tolist())),
                 "space": space_in_words(space.to_json()),
                 "space_sha256": space_digest(space),
             }
@@ -119,169 +114,6 @@ def evaluate(folder: Path, *, rows: int | None = None, budgets: Sequence[int] = 
         "data": data,
         "victims": victims,
     }
-
-
-def mcnemar(first: str, second: str) -> float:
-    """The two-sided p-value of McNemar's exact test for two lists of outcomes on the same rows."""
-    pairs = [(a in "wx", b in "wx") for a, b in zip(first, second, strict=True)]
-    only_first, only_second = pairs.count((True, False)), pairs.count((False, True))
-    n = only_first + only_second
-    tail = sum(comb(n, k) for k in range(min(only_first, only_second) + 1))
-    return min(1.0, 2 * tail / 2**n)
-
-
-def error_of(outcomes: str) -> Rate:
-    """Rows that are wrong with or without the attack, over all rows."""
-    return Rate(outcomes.count("w") + outcomes.count("x"), len(outcomes))
-
-
-def ranks(victims: Sequence[Victim], budget: int) -> dict[str, int]:
-    """Ranks by error, shared by victims that McNemar's test cannot separate from the best one of the rank.
-
-    A larger error never has a better rank, although the test alone is not transitive.
-    """
-    ordered = sorted(victims, key=lambda victim: error_of(_outcomes(victim, budget)).hits)
-    found: dict[str, int] = {}
-    best, rank = "", 1
-    for place, victim in enumerate(ordered, 1):
-        own = _outcomes(victim, budget)
-        if place == 1 or mcnemar(best, own) < LEVEL:
-            best, rank = own, place
-        found[victim["name"]] = rank
-    return found
-
-
-def mean_error(victim: Victim) -> float:
-    """The error averaged over budgets, by which lines are sorted."""
-    return fmean(error_of(run["outcomes"]).value for run in victim["runs"])
-
-
-def table(records: Mapping[str, Any], source: str) -> list[str]:
-    """The lines of a data set's table, best victim first."""
-    budgets = records["budgets"]
-    victims = sorted((v for v in records["victims"] if _source(v) == source), key=mean_error)
-    proven = [b for b in budgets if any("p" in _outcomes(victim, b) for victim in victims)]
-    places = {budget: ranks(victims, budget) for budget in budgets}
-    head = [
-        "victim", "model", "parameters", "training", "clean error",
-        *(f"error, budget {b}" for b in budgets),
-        f"rank at {', '.join(map(str, budgets))}",
-        *(f"certified accuracy, budget {b}" for b in proven),
-    ]  # fmt: skip
-    lines = [_line(head), _line(["---"] * 2 + ["---:"] + ["---"] + ["---:"] * (len(head) - 4))]
-    for victim in victims:
-        name = victim["name"]
-        clean = Rate(_outcomes(victim, budgets[0]).count("w"), len(_outcomes(victim, budgets[0])))
-        certified = (Rate(_outcomes(victim, budget).count("p"), len(_outcomes(victim, budget))) for budget in proven)
-        cells = [
-            f"`{name}`", victim["model"], f"{victim['parameters']:,}",
-            f"[{_training(victim['training'])}](#{_anchor(name)})",
-            _percent(clean),
-            *(_percent(error_of(_outcomes(victim, budget))) for budget in budgets),
-            ", ".join(str(places[budget][name]) for budget in budgets),
-            *(f"{100 * rate.value:.1f}" for rate in certified),
-        ]  # fmt: skip
-        lines.append(_line(cells))
-    return lines
-
-
-def generated(records: Mapping[str, Any]) -> str:
-    """The part of the page that follows from the records."""
-    if not records["victims"]:
-        return "No victim has been evaluated yet."
-    parts = []
-    for source, facts in records["data"].items():
-        budgets = records["budgets"]
-        whole = "all" if facts["rows"] == facts["of"] else f"the first {facts['rows']} of"
-        parts += [
-            f"## {source.capitalize()}",
-            f"Error in % of {whole} {facts['of']} test rows, with the 95 % interval over rows. Attack: "
-            f"`{records['attack']}`, seed {records['seed']}. Allowed changes: {facts['space']}.",
-            "\n".join(table(records, source)),
-            "One line again, here the first one, with the same rows and seed:",
-            f"```sh\n{_command(sorted_names(records, source)[0], facts['rows'], budgets)}\n```",
-        ]
-    parts += [
-        f"All {records['verified']:,} adversarial rows were verified from disk. Records: "
-        f"`results/leaderboard/records.json`, made by `{records['command']}` with hammingbox "
-        f"{records['hammingbox']} and torch {records['torch']}; they list every row's outcome.",
-        "## How the victims were trained",
-        "`hammingbox victims NAME` prints the whole record, with every epoch.",
-    ]
-    parts += [_details(victim, records) for victim in sorted(records["victims"], key=lambda v: v["name"])]
-    return "\n\n".join(parts)
-
-
-def sorted_names(records: Mapping[str, Any], source: str) -> list[str]:
-    """The victims of a data set, best first."""
-    return [v["name"] for v in sorted((v for v in records["victims"] if _source(v) == source), key=mean_error)]
-
-
-def page(text: str, records: Mapping[str, Any]) -> str:
-    """The page with its generated part replaced.
-
-    Raises:
-        FileError: the page has lost its marks.
-    """
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise FileError(f"expected the marks {BEGIN!r} and {END!r} in the page, got none. Restore them.")
-    return f"{before}{BEGIN}\n\n{generated(records)}\n\n{END}{after}"
-
-
-def _details(victim: Victim, records: Mapping[str, Any]) -> str:
-    training, name = victim["training"], victim["name"]
-    config = training.get("config", {})
-    origin = training.get("origin", {})
-    facts = {
-        "model": f"`{victim['model']}`, {victim['parameters']:,} parameters",
-        "settings of the model": victim["settings"] or "default",
-        "defence": f"`{training.get('defence')}`",
-        "trained against": f"{training['budget']} changes" if training.get("budget") else "no changes",
-        "started from": origin.get("start"),
-        "training rows, epochs (kept)": (
-            f"{training.get('train_rows')}, {training.get('epochs')} ({training.get('best_epoch')})"
-        ),
-        "training seed": config.get("seed"),
-        "made by": f"`{origin['command']}`, line {origin['label']!r}" if "command" in origin else None,
-        "weights": f"`{victim['victim_sha256'][:16]}`",
-        "command": f"`{_command(name, records['data'][_source(victim)]['rows'], records['budgets'])}`",
-    }
-    lines = [f"- {key}: {value}" for key, value in facts.items() if value is not None]
-    return f"### {name} {{ #{_anchor(name)} }}\n\n" + "\n".join(lines)
-
-
-def _training(training: Mapping[str, Any]) -> str:
-    defence = str(training.get("defence") or "Standard()").partition("(")[0]
-    return f"{defence}, budget {training['budget']}" if training.get("budget") else defence
-
-
-def _command(name: str, rows: int, budgets: Sequence[int]) -> str:
-    listed = f"{budgets[0]}-{budgets[-1]}" if len(budgets) > 1 else str(budgets[0])
-    source = name.partition("/")[0]
-    return f"hammingbox compare {source} {name} --attacks {ATTACK} --budgets {listed} --rows {rows} --seed {SEED}"
-
-
-def _outcomes(victim: Victim, budget: int) -> str:
-    return next(str(run["outcomes"]) for run in victim["runs"] if run["budget"] == budget)
-
-
-def _source(victim: Victim) -> str:
-    return str(victim["name"]).partition("/")[0]
-
-
-def _anchor(name: str) -> str:
-    return name.replace("/", "-")
-
-
-def _percent(rate: Rate) -> str:
-    low, high = rate.interval
-    return f"{100 * rate.value:.1f} ({100 * low:.1f}-{100 * high:.1f})"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def main() -> None:

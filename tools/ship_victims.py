@@ -5,9 +5,10 @@
 
 The name of a victim follows from its label in the table: "PAdvT" or "LSTM, PAdvT" of Splice becomes splice/padvt, and
 "LSTM" alone splice/standard. Of several trainings with different seeds the first one is taken (seed 0). Instead of a
-study, a file with lines LABEL<TAB>FOLDER can be given:
+study, a file with lines LABEL<TAB>FOLDER, or LABEL<TAB>FOLDER<TAB>LABEL OF ITS START, can be given, with the command
+that trained them:
 
-    python tools/ship_victims.py --list victims.tsv
+    python tools/ship_victims.py --list victims.tsv --made-by "hammingbox reproduce ..."
 
 A victim is refused if its record is incomplete or names a path or this machine. Nothing is written if one of them is
 refused or if all shipped victims together would be too large.
@@ -101,20 +102,21 @@ def victims_of_study(folder: Path, study: str, preset: str) -> dict[str, tuple[P
     }
 
 
-def victims_of_list(file: Path) -> dict[str, tuple[Path, dict[str, Any]]]:
-    """The same from a file with lines LABEL<TAB>FOLDER.
+def victims_of_list(file: Path, command: str) -> dict[str, tuple[Path, dict[str, Any]]]:
+    """The same from a file with lines LABEL<TAB>FOLDER or LABEL<TAB>FOLDER<TAB>START.
 
     Raises:
         InputError: a line without a tab.
     """
     found: dict[str, tuple[Path, dict[str, Any]]] = {}
     for line in file.read_text().splitlines():
-        label, tab, folder = line.strip().partition("\t")
         if not line.strip():
             continue
-        if not tab:
-            raise InputError(f"expected LABEL<TAB>FOLDER in {file}, got {line!r}.")
-        found[label] = (Path(folder), {"label": label, "folder": Path(folder).name})
+        label, *places = line.split("\t")
+        if len(places) not in (1, 2):
+            raise InputError(f"expected LABEL<TAB>FOLDER or LABEL<TAB>FOLDER<TAB>START in {file}, got {line!r}.")
+        folder, start = Path(places[0]), places[1] if len(places) == 2 else None
+        found[label] = (folder, {"command": command, "label": label, "folder": folder.name, "start": start})
     return found
 
 
@@ -155,15 +157,18 @@ def main() -> None:
     parser.add_argument("results", nargs="?", type=Path, help="results folder of `hammingbox reproduce`")
     parser.add_argument("--study", default="defence-splice")
     parser.add_argument("--preset", default="cpu")
-    parser.add_argument("--list", type=Path, dest="listed", help="file with lines LABEL<TAB>FOLDER")
+    parser.add_argument("--list", type=Path, dest="listed", help="file with lines LABEL<TAB>FOLDER[<TAB>START]")
+    parser.add_argument("--made-by", help="with --list: the command that trained the victims")
     given = parser.parse_args()
     if (given.results is None) == (given.listed is None):
         parser.error("expected a results folder or --list FILE")
+    if given.listed is not None and not given.made_by:
+        parser.error("expected --made-by COMMAND with --list")
     try:
         victims = (
             victims_of_study(given.results, given.study, given.preset)
             if given.listed is None
-            else victims_of_list(given.listed)
+            else victims_of_list(given.listed, given.made_by)
         )
         written = ship(victims)
     except HammingboxError as error:

@@ -18,11 +18,12 @@ from toys.program import call_program
 from toys.tools import load_tool
 
 tool = load_tool("leaderboard")
+shown = load_tool("leaderboard_page")
 
 
 def test_the_page_is_made_from_the_records() -> None:
     text = tool.PAGE.read_text()
-    assert tool.page(text, read_json(tool.RECORDS)) == text, "run: python tools/leaderboard.py page"
+    assert shown.page(text, read_json(tool.RECORDS)) == text, "run: python tools/leaderboard.py page"
 
 
 def test_the_records_are_about_the_shipped_weights() -> None:
@@ -72,23 +73,30 @@ def test_evaluation_and_page_of_two_victims(two: Path) -> None:
         call_program("compare", "splice", "splice/old", "--attacks", "auto", "--budgets", "1-2", "--rows", 24, "--json")
     )
     assert [record["robust_error"] for record in printed] == [
-        tool.error_of(run["outcomes"]).value for run in old["runs"]
+        shown.error_of(run["outcomes"]).value for run in old["runs"]
     ]
-    text = tool.page(f"# Title\n{tool.BEGIN} old {tool.END}\nrules\n", records)
+    text = shown.page(f"# Title\n{shown.BEGIN} old {shown.END}\nrules\n", records)
     assert text.startswith("# Title\n")
     assert text.endswith("\nrules\n")
     assert " old " not in text
     lines = {line.split("`")[1]: line for line in text.splitlines() if line.startswith("| `splice/")}
     wrong = {v["name"]: sum(run["outcomes"].count(c) for run in v["runs"] for c in "wx") for v in (old, raw)}
     assert list(lines) == sorted(wrong, key=lambda name: wrong[name]), "the better one comes first"
-    error = tool.error_of(old["runs"][1]["outcomes"])
+    error = shown.error_of(old["runs"][1]["outcomes"])
     assert f"| {100 * error.value:.1f} ({100 * error.interval[0]:.1f}-" in lines["splice/old"]
     assert "[Swap, budget 2](#splice-raw)" in lines["splice/raw"]
+    labels = [int(label) for label in records["data"]["splice"]["labels"].split()]
+    rates = shown.by_class(one, "wx", records["data"]["splice"]["labels"])
+    assert [rate.rows for rate in rates] == [labels.count(each) for each in range(3)]
+    assert sum(rate.hits for rate in rates) == shown.error_of(one).hits
+    answer, floor = shown.constant(records["data"]["splice"])
+    assert floor.hits == 24 - max(labels.count(each) for each in range(3))
+    assert text.count(f"| always {answer} | - | 0 | none | {100 * floor.value:.1f} (") == 1
     assert "certified accuracy, budget 1 |" in text
     assert "certified accuracy, budget 2" not in text, "nothing is proven there"
     assert str(two) not in text + json.dumps(records)
     with pytest.raises(FileError, match="expected the marks"):
-        tool.page("# Title", records)
+        shown.page("# Title", records)
 
 
 def test_a_result_that_does_not_hold_is_not_recorded(two: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,8 +113,8 @@ def test_a_result_that_does_not_hold_is_not_recorded(two: Path, monkeypatch: pyt
     [("oooo", "oooo", 1.0), ("xxxxxx", "oooooo", 2 / 64), ("xw", "wx", 1.0), ("xxxxxxo", "oooooop", 2 / 64)],
 )
 def test_mcnemars_exact_test(first: str, second: str, p: float) -> None:
-    assert tool.mcnemar(first, second) == pytest.approx(p)
-    assert tool.mcnemar(second, first) == pytest.approx(p)
+    assert shown.mcnemar(first, second) == pytest.approx(p)
+    assert shown.mcnemar(second, first) == pytest.approx(p)
 
 
 def test_victims_that_the_test_cannot_separate_share_a_rank() -> None:
@@ -114,9 +122,9 @@ def test_victims_that_the_test_cannot_separate_share_a_rank() -> None:
         return {"name": name, "runs": [{"budget": 1, "outcomes": outcomes}]}
 
     victims = [victim("a", "o" * 20), victim("b", "x" * 3 + "o" * 17), victim("c", "x" * 12 + "o" * 8)]
-    assert tool.ranks(victims, 1) == {"a": 1, "b": 1, "c": 3}
+    assert shown.ranks(victims, 1) == {"a": 1, "b": 1, "c": 3}
     # The third errs on other rows than the first: the test cannot separate them, but its error is above the second's.
     victims = [
         victim("a", "x" * 10 + "o" * 30), victim("b", "x" * 16 + "o" * 24), victim("c", "o" * 20 + "x" * 17 + "o" * 3)
     ]  # fmt: skip
-    assert tool.ranks(victims, 1) == {"a": 1, "b": 2, "c": 2}
+    assert shown.ranks(victims, 1) == {"a": 1, "b": 2, "c": 2}

@@ -104,10 +104,14 @@ def test_missing_facts_missing_folders_equal_names_and_size_are_refused(files: P
 
 def test_a_list_and_a_study_name_the_folders(tmp_path: Path) -> None:
     listed = tmp_path / "list.tsv"
-    listed.write_text("LSTM\truns/a\n\nLSTM, PAdvT\truns/b\n")
-    assert {label: folder for label, (folder, _) in tool.victims_of_list(listed).items()} == {
-        "LSTM": Path("runs/a"), "LSTM, PAdvT": Path("runs/b"),
-    }  # fmt: skip
+    listed.write_text("LSTM\truns/a\n\nLSTM, PAdvT\truns/b\tLSTM\n")
+    assert tool.victims_of_list(listed, "make it") == {
+        "LSTM": (Path("runs/a"), {"command": "make it", "label": "LSTM", "folder": "a", "start": None}),
+        "LSTM, PAdvT": (Path("runs/b"), {"command": "make it", "label": "LSTM, PAdvT", "folder": "b", "start": "LSTM"}),
+    }
+    listed.write_text("LSTM runs/a\n")
+    with pytest.raises(InputError, match="expected LABEL<TAB>FOLDER"):
+        tool.victims_of_list(listed, "make it")
     found = tool.victims_of_study(tmp_path, "defence-curve-splice", "cpu")
     folder, origin = found["LSTM, PAdvT, 50% clean"]
     assert folder == tmp_path / "victims" / origin["folder"]
