@@ -188,7 +188,7 @@ def all_mutants(only: str) -> list[tuple[Mutant, tuple[str, ...]]]:
 
 def _run_tests(overlay: Path, tests: tuple[str, ...], output: Path) -> None:
     """Runs tests in this process, which ends with their exit code."""
-    import pytest  # noqa: PLC0415 - only here, in a process that ends
+    import pytest
 
     os.setpgrp()
     with output.open("w") as file:
@@ -249,7 +249,7 @@ def main() -> None:
         print("\n".join(str(mutant) for mutant, _ in chosen))
         return
     print(f"{len(chosen)} of {total} mutants", flush=True)
-    import torch  # noqa: PLC0415 - once, before the processes are forked
+    import torch
 
     torch.set_num_threads(1)
     noticed, survived = Counter[str](), list[Mutant]()
