@@ -41,6 +41,7 @@ JUDGES: dict[str, tuple[str, ...]] = {
     "problem.py": _ATTACK_TESTS,
     "attacks/base.py": _ATTACK_TESTS,
     "attacks/judge.py": _ATTACK_TESTS,
+    "attacks/result.py": _ATTACK_TESTS,
     "attacks/cost.py": _ATTACK_TESTS,
     "victims/metered.py": _ATTACK_TESTS,
     "victims/frozen.py": _ATTACK_TESTS,
