@@ -14,7 +14,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c
 # Idle OpenMP threads that spin for long make a busy machine ten times slower (measured: 49 s against 4 s per epoch).
 export GOMP_SPINCOUNT ?= 1000
 
-.PHONY: demo test coverage lint hooks smoke bench docs clean
+.PHONY: demo test coverage lint hooks smoke bench docs mutants clean
 
 $(CORE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -57,6 +57,11 @@ $(VENV)/.docs: $(READY)
 
 bench: $(READY)  ## print the measured figures of the README and the docs
 	$(BIN)/python benchmarks/run.py
+
+SAMPLE ?= 60
+SEED   ?= 0
+mutants: $(READY)  ## small faults in the files that judge: SAMPLE of them (all with SAMPLE=100000), which the tests must notice
+	$(BIN)/python tools/mutants.py --sample $(SAMPLE) --seed $(SEED) --jobs 2 --least 0.9
 
 clean:
 	rm -rf $(VENV) runs build

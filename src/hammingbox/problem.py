@@ -101,10 +101,11 @@ class Problem:
         return replace(self, budget=budget)
 
     def unmetered(self) -> "Problem":
-        """The same problem for checks that are not part of an attack's cost."""
-        return Problem.of(
-            self.victim, self.candidates, self.goal, self.budget, objective=self.objective, memory=self.memory
-        )
+        """The same problem with a new meter, for checks that are not part of an attack's cost.
+
+        In the hands of an attack it saves nothing: its victim counts every pass.
+        """
+        return replace(self, meter=Meter(len(self.meter.forward), self.rows.device))
 
     @property
     def clean_slots(self) -> Slots:

@@ -25,7 +25,7 @@ from hammingbox import (
 from hammingbox.attacks.judge import _is_of_this_package
 from hammingbox.evaluation.accuracy import accuracy
 from hammingbox.threat.candidates import Candidates
-from hammingbox.types import Ids
+from hammingbox.types import Embedded, Ids, Logits
 from toys import ToyVictim, same_rows, toy_rows
 from toys.hostile import (
     WRONG_ANSWERS,
@@ -208,6 +208,21 @@ def test_a_point_that_is_worse_than_no_attack_is_not_returned(
     assert bool((rows.margin >= before)[rows.attacked].all())
     assert (rows.distance == 0)[rows.attacked].any(), "some draws were worse"
     assert (rows.distance > 0).any()
+
+
+class Undecided(ToyVictim):
+    """Gives all classes the same logit."""
+
+    def head(self, embedded: Embedded, ids: Ids) -> Logits:
+        return super().head(embedded, ids) * 0.0
+
+
+def test_an_exact_tie_counts_for_the_victim(data: Dataset, threat: ThreatModel) -> None:
+    rows = evaluate(Undecided(data.schema.cardinalities), data, threat, ATTACKS["ga"]()).rows
+    assert rows.correct.all()
+    assert rows.attacked.all()
+    assert not rows.success.any()
+    assert (rows.margin == 0).all()
 
 
 class Shifted(MaskedSpace):

@@ -93,6 +93,21 @@ def test_a_finished_model_is_kept_unless_the_user_says_otherwise(start: Path, tm
     assert weights_digest(load_checkpoint(tmp_path / "model").victim) != before
 
 
+def test_a_repeated_defence_trains_nothing(start: Path, tmp_path: Path) -> None:
+    command = ("defend", "splice", "--start", start, "--defence", "swap", "--budget", 1, "--set", "tries=2", *QUICK)
+    call_program(*command, "--out", tmp_path)
+    before = (tmp_path / "model.safetensors").stat().st_mtime_ns
+    said = " ".join(call_program(*command, "--out", tmp_path).split())
+    assert "already in" in said
+    assert "nothing was trained now" in said
+    again = json.loads(call_program(*command, "--out", tmp_path, "--json"))
+    assert "tries=2" in again["defence"]
+    assert (tmp_path / "model.safetensors").stat().st_mtime_ns == before
+    for other in (("--seed", 1), ("--budget", 2), ("--forbid", "*=A"), ("--to", "EI"), ("--set", "tries=3")):
+        with pytest.raises(FileError, match="with a finished one"):
+            call_program(*command, *other, "--out", tmp_path)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

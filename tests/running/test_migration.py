@@ -25,7 +25,7 @@ from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import FILE
 from hammingbox.running.store import tables as tables_module
 from hammingbox.running.store.tables import FORMAT
-from hammingbox.running.verify_store import verify_run
+from hammingbox.running.verify_store import verify_run, verify_store
 
 OLD = Path(__file__).parents[1] / "fixtures" / "d15ede3"
 
@@ -132,6 +132,35 @@ def test_a_migration_on_a_full_disk_changes_nothing(store: Path, monkeypatch: py
     monkeypatch.undo()
     with open_store(store) as migrated:
         assert len(migrated.runs()) == 13
+
+
+def test_a_store_of_format_2_is_sealed_when_it_is_migrated(tmp_path: Path, splice_splits: Splits) -> None:
+    shutil.copy(OLD.parent / "format-2" / FILE, tmp_path / FILE)
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone()[0] == 2
+    connection.close()
+    before = old_rows(tmp_path)
+    found = verify_store(tmp_path, victim=OLD / "victim")
+    assert found.ok, found.problems
+    assert found.confirmed == found.claimed > 20
+    with_rows = [part for part in found.runs if part.found.rows]
+    assert all("sealed at migration" in part.found.notes[0] for part in with_rows)
+    assert old_rows(tmp_path) == before, "a reader changes nothing"
+    checkpoint = load_checkpoint(OLD / "victim", schema=splice_splits.schema)
+    threat = ThreatModel(MaskedSpace(splice_splits.schema, forbidden={"*": ["N"]}), 2)
+    with open_store(tmp_path) as migrated:
+        runs = len(migrated.runs())
+        evaluate_into(
+            migrated, checkpoint, splice_splits.test.take(slice(0, 8)), threat, ATTACKS["swap"](), name="swap",
+            place="victim", source="splice",
+        )  # fmt: skip
+        assert len(migrated.runs()) == runs, "the same key"
+        assert migrated.damage() == migrated.damage(runs) == []
+    assert verify_store(tmp_path, victim=OLD / "victim").ok
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("UPDATE rows SET success = 1 - success WHERE run = 1")
+    connection.close()
+    assert not verify_store(tmp_path, victim=OLD / "victim").ok
 
 
 KILLED = """

@@ -130,8 +130,13 @@ BY_HAND: dict[str, tuple[tuple[str, ...], str]] = {
     "rows: all deleted": (("DELETE FROM rows WHERE run = 1",), SEALED),
     "row: copied": ((f"INSERT INTO rows SELECT run, 9999, {COLUMNS} FROM rows WHERE {BROKEN}",), EDITED),
     "row: copied from another run": ((f"INSERT INTO rows SELECT 3, 9999, {COLUMNS} FROM rows WHERE {BROKEN}",), EDITED),
-    "row: moved to another run": ((f"DELETE FROM rows WHERE run = 3 AND number = (SELECT number FROM rows WHERE {BROKEN})",
-                                   f"UPDATE rows SET run = 3 WHERE {BROKEN}"), EDITED),
+    "row: moved to another run": (
+        (
+            f"DELETE FROM rows WHERE run = 3 AND number = (SELECT number FROM rows WHERE {BROKEN})",
+            f"UPDATE rows SET run = 3 WHERE {BROKEN}",
+        ),
+        EDITED,
+    ),
     "row: overwritten by a broken one": ((f"UPDATE rows SET {FROM_BROKEN} WHERE {STANDING}",), EDITED),
     "rows: unbroken ones overwritten": ((f"UPDATE rows SET {FROM_BROKEN} WHERE run = 1 AND success = 0",), EDITED),
     "rows: every success cleared": (("UPDATE rows SET success = 0",), EDITED),
@@ -142,13 +147,19 @@ BY_HAND: dict[str, tuple[tuple[str, ...], str]] = {
     "row: id 255": ((f"UPDATE rows SET adversarial = x'ffffffffff' WHERE {BROKEN}",), "id that the schema"),
     "row: short blob": ((f"UPDATE rows SET clean = x'00' WHERE {BROKEN}",), "different sizes"),
     "row: no blob": ((f"UPDATE rows SET logits = 5 WHERE {BROKEN}",), "got"),
-    "row: logits that are no numbers": ((f"UPDATE rows SET logits = x'0000c07f0000c07f' WHERE {BROKEN}",), "not numbers"),
+    "row: logits that are no numbers": (
+        (f"UPDATE rows SET logits = x'0000c07f0000c07f' WHERE {BROKEN}",),
+        "not numbers",
+    ),
     "row: count below 0": ((f"UPDATE rows SET distance = -1 WHERE {BROKEN}",), "below 0"),
     "row: success 7": ((f"UPDATE rows SET success = 7 WHERE {BROKEN}",), "yes or no"),
     "run: data": (("UPDATE runs SET data = 'splice' WHERE id = 1",), EDITED),
     "run: split": (("UPDATE runs SET split = 'train' WHERE id = 1",), EDITED),
     "run: schema": (("UPDATE runs SET schema_sha256 = goal_sha256 WHERE id = 1",), EDITED),
-    "run: space": (("UPDATE runs SET space_sha256 = (SELECT space_sha256 FROM runs WHERE id = 3) WHERE id = 1",), EDITED),
+    "run: space": (
+        ("UPDATE runs SET space_sha256 = (SELECT space_sha256 FROM runs WHERE id = 3) WHERE id = 1",),
+        EDITED,
+    ),
     "run: goal": (("UPDATE runs SET goal_sha256 = (SELECT goal_sha256 FROM runs WHERE id = 1) WHERE id = 3",), EDITED),
     "run: victim hash": (("UPDATE runs SET victim_sha256 = 'abc' WHERE id = 1",), EDITED),
     "run: defence": (("UPDATE runs SET defence = 'PAdvT()' WHERE id = 1",), EDITED),
@@ -163,41 +174,91 @@ BY_HAND: dict[str, tuple[tuple[str, ...], str]] = {
     "run: refused": (("UPDATE runs SET refused = 'no' WHERE id = 1",), EDITED),
     "run: hash of the data": (("UPDATE runs SET data_sha256 = 'abc' WHERE id = 1",), EDITED),
     "run: place of the data": (("UPDATE runs SET source = '{}' WHERE id = 1",), EDITED),
-    "run: number": (("UPDATE runs SET id = 9 WHERE id = 1", "UPDATE rows SET run = 9 WHERE run = 1",
-                     "UPDATE sessions SET run = 9 WHERE run = 1"), EDITED),
-    "runs: exchanged": (("UPDATE rows SET run = 9 WHERE run = 1", "UPDATE rows SET run = 1 WHERE run = 2",
-                         "UPDATE rows SET run = 2 WHERE run = 9"), EDITED),
-    "run: deleted": (("DELETE FROM rows WHERE run = 1", "DELETE FROM sessions WHERE run = 1",
-                      "DELETE FROM runs WHERE id = 1", "DELETE FROM seals WHERE name = 'rows of run 1'"), SEALED),
+    "run: number": (
+        (
+            "UPDATE runs SET id = 9 WHERE id = 1",
+            "UPDATE rows SET run = 9 WHERE run = 1",
+            "UPDATE sessions SET run = 9 WHERE run = 1",
+        ),
+        EDITED,
+    ),
+    "runs: exchanged": (
+        (
+            "UPDATE rows SET run = 9 WHERE run = 1",
+            "UPDATE rows SET run = 1 WHERE run = 2",
+            "UPDATE rows SET run = 2 WHERE run = 9",
+        ),
+        EDITED,
+    ),
+    "run: deleted": (
+        (
+            "DELETE FROM rows WHERE run = 1",
+            "DELETE FROM sessions WHERE run = 1",
+            "DELETE FROM runs WHERE id = 1",
+            "DELETE FROM seals WHERE name = 'rows of run 1'",
+        ),
+        SEALED,
+    ),
     "run: deleted, its rows left": (("DELETE FROM runs WHERE id = 1",), "no such run"),
     "run: checksum": (("UPDATE runs SET checksum = '' WHERE id = 1",), EDITED),
     "session: rows": (("UPDATE sessions SET rows = rows - 1 WHERE run = 1",), "as the sessions of the run say"),
     "session: seconds": (("UPDATE sessions SET seconds = 0.001 WHERE run = 1",), EDITED),
     "session: times": (("UPDATE sessions SET started = '2020-01-01' WHERE run = 1",), EDITED),
-    "session: environment": (("UPDATE sessions SET environment = (SELECT goal_sha256 FROM runs WHERE id = 1) WHERE run = 1",),
-                             EDITED),
+    "session: environment": (
+        ("UPDATE sessions SET environment = (SELECT goal_sha256 FROM runs WHERE id = 1) WHERE run = 1",),
+        EDITED,
+    ),
     "session: deleted": (("DELETE FROM sessions WHERE run = 1",), SEALED),
-    "session: added": (("INSERT INTO sessions SELECT 99, run, started, updated, 0, 0, environment, checksum FROM sessions "
-                        "WHERE run = 1",), EDITED),
-    "document: space": ((f"UPDATE documents SET json = '{FULL}' WHERE digest = (SELECT space_sha256 FROM runs WHERE id = 1)",),
-                        "expected the space whose digest"),
-    "document: goal": (("UPDATE documents SET json = '{\"kind\": \"any_other\"}' WHERE digest = "
-                        "(SELECT goal_sha256 FROM runs WHERE id = 3)",), "expected the goal whose digest"),
-    "document: schema": (("UPDATE documents SET json = replace(json, '\"yes\"', '\"maybe\"') WHERE digest = "
-                          "(SELECT schema_sha256 FROM runs WHERE id = 1)",), "documents"),
-    "document: no JSON": (("UPDATE documents SET json = '{' WHERE digest = (SELECT space_sha256 FROM runs WHERE id = 1)",),
-                          "as JSON"),
-    "document: another kind of JSON": (("UPDATE documents SET json = '[]' WHERE digest = "
-                                        "(SELECT space_sha256 FROM runs WHERE id = 1)",), "got list"),
-    "document: a damaged space": (("UPDATE documents SET json = '{\"kind\": \"masked\"}' WHERE digest = "
-                                   "(SELECT space_sha256 FROM runs WHERE id = 1)",), "damaged document"),
-    "document: deleted": (("DELETE FROM documents WHERE digest = (SELECT goal_sha256 FROM runs WHERE id = 1)",), "got none"),
+    "session: added": (
+        (
+            "INSERT INTO sessions SELECT 99, run, started, updated, 0, 0, environment, checksum FROM sessions "
+            "WHERE run = 1",
+        ),
+        EDITED,
+    ),
+    "document: space": (
+        (f"UPDATE documents SET json = '{FULL}' WHERE digest = (SELECT space_sha256 FROM runs WHERE id = 1)",),
+        "expected the space whose digest",
+    ),
+    "document: goal": (
+        (
+            'UPDATE documents SET json = \'{"kind": "any_other"}\' WHERE digest = '
+            "(SELECT goal_sha256 FROM runs WHERE id = 3)",
+        ),
+        "expected the goal whose digest",
+    ),
+    "document: schema": (
+        (
+            "UPDATE documents SET json = replace(json, '\"yes\"', '\"maybe\"') WHERE digest = "
+            "(SELECT schema_sha256 FROM runs WHERE id = 1)",
+        ),
+        "documents",
+    ),
+    "document: no JSON": (
+        ("UPDATE documents SET json = '{' WHERE digest = (SELECT space_sha256 FROM runs WHERE id = 1)",),
+        "as JSON",
+    ),
+    "document: another kind of JSON": (
+        ("UPDATE documents SET json = '[]' WHERE digest = (SELECT space_sha256 FROM runs WHERE id = 1)",),
+        "got list",
+    ),
+    "document: a damaged space": (
+        (
+            'UPDATE documents SET json = \'{"kind": "masked"}\' WHERE digest = '
+            "(SELECT space_sha256 FROM runs WHERE id = 1)",
+        ),
+        "damaged document",
+    ),
+    "document: deleted": (
+        ("DELETE FROM documents WHERE digest = (SELECT goal_sha256 FROM runs WHERE id = 1)",),
+        "got none",
+    ),
     "document: added": (("INSERT INTO documents VALUES ('abc', '{}')",), "documents: expected"),
     "seal: count": (("UPDATE seals SET records = records - 1 WHERE name = 'rows of run 1'",), SEALED),
     "seal: digest": (("UPDATE seals SET digest = 'abc' WHERE name = 'rows of run 1'",), "that were sealed"),
     "seal: no digest": (("UPDATE seals SET digest = 'no' WHERE name = 'runs'",), "that were sealed"),
     "seal: deleted": (("DELETE FROM seals",), "expected a seal"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BY_HAND)
@@ -223,35 +284,60 @@ FORGED: dict[str, tuple[tuple[str, ...], str]] = {
     "success invented": ((f"UPDATE rows SET success = 1 WHERE {STANDING}",), "does not meet the goal"),
     "success cleared": ((f"UPDATE rows SET success = 0 WHERE {BROKEN}",), "not broken but meets the goal"),
     "every success cleared": (("UPDATE rows SET success = 0",), "not broken but meets the goal"),
-    "broken rows cleaned": ((f"UPDATE rows SET adversarial = clean, logits = clean_logits, distance = 0 WHERE {BROKEN}",),
-                            "does not meet the goal"),
-    "unbroken rows wrong before": (("UPDATE rows SET correct = 0, attacked = 0, proven = 0, forward = 0, backward = 0, "
-                                    "adversarial = clean, logits = clean_logits, distance = 0 WHERE success = 0",),
-                                   "recorded as right but wrong, or the other way round"),
-    "wrong row attacked": ((f"UPDATE rows SET correct = 1, attacked = 1 WHERE {WRONG}",), "recorded as right but wrong"),
-    "unbroken rows overwritten": ((f"UPDATE rows SET {FROM_BROKEN} WHERE run = 1 AND success = 0",), "not the row the data"),
+    "broken rows cleaned": (
+        (f"UPDATE rows SET adversarial = clean, logits = clean_logits, distance = 0 WHERE {BROKEN}",),
+        "does not meet the goal",
+    ),
+    "unbroken rows wrong before": (
+        (
+            "UPDATE rows SET correct = 0, attacked = 0, proven = 0, forward = 0, backward = 0, "
+            "adversarial = clean, logits = clean_logits, distance = 0 WHERE success = 0",
+        ),
+        "recorded as right but wrong, or the other way round",
+    ),
+    "wrong row attacked": (
+        (f"UPDATE rows SET correct = 1, attacked = 1 WHERE {WRONG}",),
+        "recorded as right but wrong",
+    ),
+    "unbroken rows overwritten": (
+        (f"UPDATE rows SET {FROM_BROKEN} WHERE run = 1 AND success = 0",),
+        "not the row the data",
+    ),
     "label": ((f"UPDATE rows SET label = 1 - label WHERE {STANDING}",), "not the row the data has"),
     "clean row": ((f"UPDATE rows SET clean = adversarial, distance = 0 WHERE {BROKEN}",), "not the row the data has"),
-    "a number that the data does not have": ((f"UPDATE rows SET number = 99999 WHERE {BROKEN}",), "not the row the data has"),
+    "a number that the data does not have": (
+        (f"UPDATE rows SET number = 99999 WHERE {BROKEN}",),
+        "not the row the data has",
+    ),
     "distance": ((f"UPDATE rows SET distance = 0 WHERE {BROKEN}",), "another distance"),
     "margin": ((f"UPDATE rows SET margin = margin + 0.01 WHERE {BROKEN}",), "another margin"),
-    "clean logits": ((f"UPDATE rows SET clean_logits = zeroblob(length(clean_logits)) WHERE {WRONG}",),
-                     "other answers before"),
+    "clean logits": (
+        (f"UPDATE rows SET clean_logits = zeroblob(length(clean_logits)) WHERE {WRONG}",),
+        "other answers before",
+    ),
     "logits": (("UPDATE rows SET logits = zeroblob(length(logits))",), "other answers after"),
     "passes": ((f"UPDATE rows SET forward = 0 WHERE {BROKEN}",), "other passes than its attack makes"),
     "backward passes": ((f"UPDATE rows SET backward = 1 WHERE {BROKEN}",), "other passes than its attack makes"),
     "passes of a row that was not attacked": ((f"UPDATE rows SET forward = 3 WHERE {WRONG}",), "has passes but"),
     "attacked": ((f"UPDATE rows SET attacked = 0 WHERE {STANDING}",), "recorded as attacked but was not"),
     "proven by a search": ((f"UPDATE rows SET proven = 1 WHERE {STANDING}",), "an attack that proves nothing"),
-    "proven with few passes": (("UPDATE rows SET forward = 1 WHERE run = 2 AND proven = 1",), "fewer passes than points"),
+    "proven with few passes": (
+        ("UPDATE rows SET forward = 1 WHERE run = 2 AND proven = 1",),
+        "fewer passes than points",
+    ),
     "broken and proven": (("UPDATE rows SET proven = 1 WHERE run = 2 AND success = 1",), "proven but is broken"),
     "smaller budget": (("UPDATE runs SET budget = 1 WHERE id = 3",), "more than 1 changes"),
     "victim hash": (("UPDATE runs SET victim_sha256 = 'abc'",), "another hash"),
     "other data": (("UPDATE runs SET data_sha256 = 'abc'",), "another content"),
-    "outside S(x)": ((f"UPDATE rows SET adversarial = (SELECT adversarial FROM rows WHERE run = 3 AND success = 1 LIMIT 1), "
-                      f"clean = (SELECT clean FROM rows WHERE run = 3 AND success = 1 LIMIT 1) WHERE {BROKEN}",), "S(x)"),
+    "outside S(x)": (
+        (
+            f"UPDATE rows SET adversarial = (SELECT adversarial FROM rows WHERE run = 3 AND success = 1 LIMIT 1), "
+            f"clean = (SELECT clean FROM rows WHERE run = 3 AND success = 1 LIMIT 1) WHERE {BROKEN}",
+        ),
+        "S(x)",
+    ),
     "a session with more rows": (("UPDATE sessions SET rows = 99 WHERE run = 1",), "as the sessions of the run say"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FORGED)

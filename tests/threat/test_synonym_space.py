@@ -162,11 +162,12 @@ def test_a_schema_of_columns_is_refused() -> None:
 
 
 def test_a_stored_result_is_verified_from_disk(space: SynonymSpace, victim: Victim, tmp_path: Path) -> None:
-    evaluation = evaluate(victim, small_splits().test.take(slice(0, 20)), ThreatModel(space, 2), ATTACKS["ga"]())
+    data = small_splits().test.take(slice(0, 20))
+    evaluation = evaluate(victim, data, ThreatModel(space, 2), ATTACKS["ga"]())
     path = write_results(evaluation, tmp_path / "result")
-    assert verify(path, victim).ok
+    assert verify(path, victim, data=data).ok
     # The same rows in a space that protects what was changed are no longer in S(x).
     changed = (evaluation.rows.clean != evaluation.rows.adversarial).nonzero()
     words = {space.vocabulary.words[int(evaluation.rows.clean[row, place])] for row, place in changed.tolist()}
     assert words
-    assert not verify(path, victim, space=SynonymSpace(space.schema, protected=sorted(words))).ok
+    assert not verify(path, victim, data=data, space=SynonymSpace(space.schema, protected=sorted(words))).ok

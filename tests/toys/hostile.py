@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 import hammingbox as hb
-from hammingbox.attacks.judge import Found
+from hammingbox.attacks.result import Found
 from hammingbox.types import Embedded, Ids, Logits, Slots
 from toys import ToyVictim
 

@@ -7,7 +7,8 @@ from typing import ClassVar, final
 import torch
 
 from hammingbox.attacks.cost import Passes
-from hammingbox.attacks.judge import AttackResult, Found, judged
+from hammingbox.attacks.judge import check_victim, judged
+from hammingbox.attacks.result import AttackResult, Found
 from hammingbox.errors import InputError
 from hammingbox.problem import DEFAULT_MEMORY, Objective, Problem
 from hammingbox.seeding import RowRandom
@@ -128,3 +129,6 @@ class Attack(ABC):
                 f"expected rows for which the goal {goal!r} is possible, got one of class {own!r}. Leave such rows out."
             )
         return judged(self, victim, x, goals, threat, seed=seed, memory=memory)
+
+    def _check_victim(self, victim: Victim) -> None:
+        check_victim(self, victim)

@@ -12,9 +12,7 @@ attack that edits `Problem.rows` may move passes between the rows of a batch; th
 """
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
@@ -22,6 +20,7 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from hammingbox.attacks._search.combinations import points_within
+from hammingbox.attacks.result import AttackResult, Found
 from hammingbox.data.schema import Schema
 from hammingbox.errors import AttackError, InputError, VictimError
 from hammingbox.problem import Objective, Problem
@@ -30,7 +29,7 @@ from hammingbox.threat.candidates import Candidates, hamming
 from hammingbox.threat.goal import RowGoals
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Ids, Logits, RowFloat, RowInt, RowMask, Slots
-from hammingbox.victims.frozen import frozen_eval
+from hammingbox.victims.frozen import frozen_eval, unchanged
 from hammingbox.victims.metered import Meter, MeteredVictim
 from hammingbox.victims.victim import Victim, ask, check_logits
 
@@ -39,55 +38,6 @@ _ASKED_TWICE = 4
 
 _NOISE = 1e-2
 """Answers to one row differ by less than this between batches of different sizes, relative to its largest logit."""
-
-
-@dataclass(frozen=True, eq=False)
-class AttackResult:
-    """The rows an attack found, recounted on discrete rows outside the attack.
-
-    Attributes:
-        ids: adversarial rows; the clean row where nothing better was found.
-        slots: the same rows as slots.
-        distance: changed features, counted on ids.
-        margin: above 0 exactly when the goal is met.
-        clean_logits: the victim's answer before.
-        logits: the victim's answer after.
-        forward: forward passes each row cost the attack (the recount is not part of it).
-        backward: backward passes each row cost the attack.
-        stage: for an ensemble, the number of the stage that broke the row, or the last one it went through; else 0.
-        proven: rows for which every point within the budget was tried and none meets the goal.
-    """
-
-    ids: Ids
-    slots: Slots
-    distance: RowInt
-    margin: RowFloat
-    clean_logits: Logits
-    logits: Logits
-    forward: RowInt
-    backward: RowInt
-    stage: RowInt
-    proven: RowMask
-
-    @property
-    def success(self) -> RowMask:
-        """Rows whose goal is met."""
-        return self.margin > 0
-
-    @staticmethod
-    def join(parts: list["AttackResult"]) -> "AttackResult":
-        """One result of the results of parts of a batch."""
-        return AttackResult(*(torch.cat([getattr(part, f.name) for part in parts]) for f in fields(AttackResult)))
-
-
-class Found(NamedTuple):
-    """What an attack ends with: a point of each row, and the rows it has searched in full.
-
-    The second is a claim that counts only for attacks of this package, see `judged`.
-    """
-
-    slots: Slots
-    settled: RowMask
 
 
 @runtime_checkable
@@ -108,6 +58,15 @@ class Finder(Protocol):
 
     def find(self, problem: Problem, random: RowRandom) -> Found:
         """Finds one point per row."""
+
+
+class _Terms(NamedTuple):
+    """What the judge reads from an attack, before it runs for the first time."""
+
+    objective: Objective
+    queries: int | None
+    seed: int
+    memory: int
 
 
 def judged(
@@ -141,36 +100,35 @@ def judged(
         VictimError: the victim has no gradient, does not return finite logits, or does not repeat its answers.
         InputError: a query limit on an attack with gradients, or a space whose slot 0 is not the row's own value.
     """
-    _check_victim(attack, victim)
+    check_victim(attack, victim)
+    terms = _Terms(attack.objective, attack.queries, seed, memory)
     with frozen_eval(victim), unchanged(victim):
         known = ask(victim, x) if clean_logits is None else clean_logits
         check_answers(known, len(x), threat.space.schema, victim)
-        parts = _row_batches(attack, victim, x, goals, threat, memory)
+        parts = _row_batches(terms, victim, x, goals, threat)
         return AttackResult.join(
-            [_judged_part(attack, victim, x[i], goals.take(i), threat, seed, memory, known[i]) for i in parts]
+            [_judged_part(attack, terms, victim, x[i], goals.take(i), threat, known[i]) for i in parts]
         )
 
 
 def _judged_part(
     attack: Finder,
+    terms: _Terms,
     victim: Victim,
     x: Ids,
     goals: RowGoals,
     threat: ThreatModel,
-    seed: int,
-    memory: int,
     clean_logits: Logits,
 ) -> AttackResult:
-    # All that is read from the attack itself is read before it runs.
-    own = _problem(attack, victim, x, goals, threat, memory)
-    ledger = Meter(len(x), x.device, attack.queries)
+    own = _problem(terms, victim, x, goals, threat)
+    ledger = Meter(len(x), x.device, terms.queries)
     theirs = replace(
         _copy(own),
         victim=_metered(victim, x, ledger, clean_logits),
-        meter=Meter(len(x), x.device, attack.queries),
+        meter=Meter(len(x), x.device, terms.queries),
     )
     shown = theirs.meter
-    found = _found(attack, own, theirs, RowRandom.for_rows(seed, x))
+    found = _found(attack, own, theirs, RowRandom.for_rows(terms.seed, x))
     with frozen_eval(victim):  # the attack may have changed the mode
         logits = _recount(own, found.slots, clean_logits)
     # An attacker always has the clean row: a point that is worse than no attack is not returned.
@@ -193,7 +151,7 @@ def _judged_part(
     )
 
 
-def _problem(attack: Finder, victim: Victim, x: Ids, goals: RowGoals, threat: ThreatModel, memory: int) -> Problem:
+def _problem(terms: _Terms, victim: Victim, x: Ids, goals: RowGoals, threat: ThreatModel) -> Problem:
     """The problem as it was given to the judge.
 
     Raises:
@@ -210,8 +168,8 @@ def _problem(attack: Finder, victim: Victim, x: Ids, goals: RowGoals, threat: Th
         candidates,
         goals,
         threat.budget,
-        objective=attack.objective,
-        memory=memory,
+        objective=terms.objective,
+        memory=terms.memory,
     )
 
 
@@ -233,11 +191,11 @@ def _metered(victim: Victim, x: Ids, ledger: Meter, clean_logits: Logits) -> Vic
 
 
 def _row_batches(
-    attack: Finder, victim: Victim, x: Ids, goals: RowGoals, threat: ThreatModel, memory: int
+    terms: _Terms, victim: Victim, x: Ids, goals: RowGoals, threat: ThreatModel
 ) -> tuple[Int64[Tensor, "some"], ...]:
     """Rows attacked at once, so that one soft row each fits the memory; it does not change what a row gets."""
     first = torch.arange(1, device=x.device)
-    probe = _problem(attack, victim, x[first], goals.take(first), threat, memory)
+    probe = _problem(terms, victim, x[first], goals.take(first), threat)
     return torch.arange(len(x), device=x.device).split(probe.soft_rows_at_once)
 
 
@@ -332,41 +290,13 @@ def _is_of_this_package(kind: type) -> bool:
     return kind.__module__.startswith(f"{package}.") and getattr(module, kind.__qualname__, None) is kind
 
 
-@contextmanager
-def unchanged(victim: Victim) -> Iterator[None]:
-    """The block must leave a victim's parameters and buffers as they are.
+def check_victim(attack: Finder, victim: Victim) -> None:
+    """Checks that an attack can run on a victim.
 
     Raises:
-        AttackError: it did not; they are what they were before.
+        InputError: a query limit on an attack that needs gradients.
+        VictimError: the victim has no gradient, and the attack needs one.
     """
-    before = {name: tensor.detach().clone() for name, tensor in _weights(victim).items()}
-    try:
-        yield
-    finally:
-        after = _weights(victim)
-        if after.keys() != before.keys() or not all(_same(after[name], before[name]) for name in before):
-            with torch.no_grad():
-                for name in before.keys() & after.keys():
-                    if after[name].shape == before[name].shape:
-                        after[name].copy_(before[name])
-            raise AttackError(
-                "expected the victim's weights to be the same before and after an attack, got other ones. "
-                "An attack must not write into a victim, and a victim must not change itself in eval mode."
-            )
-
-
-def _weights(victim: Victim) -> dict[str, Tensor]:
-    """Parameters and buffers, also those that a checkpoint leaves out."""
-    return {**dict(victim.named_parameters()), **dict(victim.named_buffers())}
-
-
-def _same(a: Tensor, b: Tensor) -> bool:
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    return torch.equal(a, b) or a.detach().cpu().numpy().tobytes() == b.cpu().numpy().tobytes()
-
-
-def _check_victim(attack: Finder, victim: Victim) -> None:
     if attack.queries is not None and attack.needs_gradient:
         raise InputError(
             f"expected a query limit on an attack that needs no gradient, got queries={attack.queries} "

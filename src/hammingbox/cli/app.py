@@ -1,6 +1,8 @@
 """The program: collects the commands and turns a user's mistake into one sentence and exit code 2."""
 
+import signal
 import sys
+from types import FrameType
 from typing import Annotated
 
 import torch
@@ -66,10 +68,34 @@ def _options(
         torch.set_num_threads(threads)
 
 
+class _StoppedError(BaseException):
+    """A signal asks the program to end; not an `Exception`, so that nothing on the way takes it for a mistake."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    raise _StoppedError(number)
+
+
 def main() -> None:
-    """Runs the program; 0 is success, 1 a verification that failed or an interruption, 2 a user's mistake."""
+    """Runs the program.
+
+    0 is success, 1 a verification that failed, 2 a user's mistake, 130 and 143 an interruption (SIGINT, SIGTERM).
+    """
+    for each in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(each) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(each, _stop)
     try:
         app()
     except HammingboxError as error:
         fail(str(error))
         sys.exit(2)
+    except _StoppedError as stopped:
+        fail(
+            f"stopped by {signal.Signals(stopped.number).name}. What was recorded in --out is kept: "
+            "give the same command again, and it goes on from there."
+        )
+        sys.exit(128 + stopped.number)

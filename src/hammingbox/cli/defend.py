@@ -31,6 +31,7 @@ from hammingbox.cli.training_progress import training_progress
 from hammingbox.defences import DEFENCES
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.defence_job import train_defended
+from hammingbox.training.finished_defence import finished_defence
 from hammingbox.victims.zoo.registry import VICTIMS
 
 
@@ -91,8 +92,13 @@ def defend(
     }  # fmt: skip
     if batch_size is not None:
         settings["batch_size"] = batch_size
-    facts = train_defended(
-        task.splits, task.source, out_dir, chosen, ThreatModel(space, budget),
+    threat = ThreatModel(space, budget)
+    done = None if overwrite else finished_defence(
+        task.splits, task.source, out_dir, chosen, threat,
+        goal=goal, model=model, start=start, rows=rows, settings=settings, seed=seed,
+    )  # fmt: skip
+    facts = done or train_defended(
+        task.splits, task.source, out_dir, chosen, threat,
         data=task.name, goal=goal, model=model, start=start, rows=rows, settings=settings, seed=seed,
         device=place, overwrite=overwrite, watch=training_progress,
     )  # fmt: skip
@@ -105,5 +111,7 @@ def defend(
         f"{facts['model']} on {plain(data)}, defended by {defence} at budget {budget}: test accuracy "
         f"[bold]{100 * facts['test_accuracy']:.2f} %[/]{attacked} "
         f"({facts['epochs']} epochs, {facts['seconds']:.0f} s, {facts['cost_of_an_epoch']:.1f} x a standard epoch), "
-        f"written to {plain(out_dir)}"
+        f"{'already in' if done else 'written to'} {plain(out_dir)}"
     )
+    if done:
+        say("It was trained before with these settings: nothing was trained now. --overwrite trains it anew.")

@@ -5,7 +5,8 @@ from jaxtyping import Shaped
 from torch import Tensor
 
 from hammingbox.attacks.base import Attack
-from hammingbox.attacks.judge import AttackResult, check_answers, judged
+from hammingbox.attacks.judge import check_answers, judged
+from hammingbox.attacks.result import AttackResult
 from hammingbox.data.dataset import Dataset
 from hammingbox.data.schema import Schema
 from hammingbox.evaluation.accuracy import is_right

@@ -184,7 +184,8 @@ def _read_header(path: Path) -> dict[str, Any]:
         raise FileError(
             f"expected a result header of format 1 to {FORMAT} in {path}, got {found!r}. Use the version that wrote it."
         )
-    for name, kind in _HEADER.items():
+    goal: dict[str, type] = {} if header["format"] == 1 else {"goal": dict}
+    for name, kind in (_HEADER | goal).items():
         if not isinstance(header.get(name), kind):
             raise FileError(f"expected {name!r} in the header {path}, got {type(header.get(name)).__name__}.")
     if header["format"] == FORMAT and header.get("header_sha256") != _header_sha256(header):

@@ -154,7 +154,7 @@ def verify_claims(claims: Claims, victim: Victim | None, *, data: Dataset | None
         problems += _compare_with_data(claims, data)
     rows = _Findings(claims)
     inside = torch.cat(
-        [torch.empty(0, dtype=torch.bool)]
+        [torch.empty(0, dtype=torch.bool, device="cpu")]
         + [claims.space.candidates(claims.clean[i]).contains(claims.adversarial[i]) for i in _batches(claims)]
     )
     distance = hamming(claims.clean, claims.adversarial)
@@ -283,7 +283,7 @@ def _batches(claims: Claims, size: int = 512) -> Iterator[RowInt]:
 
 
 def _answers(victim: Victim, claims: Claims, ids: Ids) -> Logits:
-    empty = torch.empty((0, len(claims.schema.classes)))
+    empty = torch.empty((0, len(claims.schema.classes)), device="cpu")
     with frozen_eval(victim):
         parts = [ask(victim, ids[rows].to(victim.device)).float().cpu() for rows in _batches(claims) if len(rows)]
     return torch.cat(parts) if parts else empty

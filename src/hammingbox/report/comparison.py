@@ -145,8 +145,8 @@ def _cell(
     try:
         found = evaluate_into(
             store, checkpoint, job.rows, threat, attack, goal=job.goal, name=name, place=str(place),
-            source=job.source or job.data, split=job.split, seed=job.seed, batch_size=job.batch_size, memory=job.memory, executor=job.executor,
-            on_rows=on_rows,
+            source=job.source or job.data, split=job.split, seed=job.seed, batch_size=job.batch_size, memory=job.memory,
+            executor=job.executor, on_rows=on_rows,
         )  # fmt: skip
     except TooExpensiveError as error:
         on_progress(name, threat.budget, len(job.rows) - done)

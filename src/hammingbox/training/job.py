@@ -1,5 +1,6 @@
 """One training from start to checkpoint: fit, history, and the facts that are recorded and reported."""
 
+import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -9,6 +10,7 @@ from hammingbox.data.dataset import Splits
 from hammingbox.defences import Defence, Standard
 from hammingbox.errors import FileError
 from hammingbox.evaluation.accuracy import accuracy
+from hammingbox.files import sha256
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
@@ -16,7 +18,7 @@ from hammingbox.training.cost import relative_cost
 from hammingbox.training.history import HISTORY, Epoch, Progress, best_epoch, write_history
 from hammingbox.training.loop import fit
 from hammingbox.training.state import STATE, forget_state
-from hammingbox.victims.checkpoint import CONFIG, Checkpoint
+from hammingbox.victims.checkpoint import CONFIG, Checkpoint, weights_digest
 
 _OF_THE_START = ("vectors", "words_with_vectors")
 """Facts of a start that its successors inherit: the word vectors that the first of them began with."""
@@ -36,6 +38,11 @@ def keep_finished(folder: Path, overwrite: bool) -> None:
             f"expected a folder for a new model, got {folder} with a finished one. "
             "Use it as it is, choose another --out, or train anew with --overwrite."
         )
+
+
+def space_sha256(threat: ThreatModel) -> str:
+    """Identifies S(x) in the facts of a training."""
+    return sha256(json.dumps(threat.space.to_json(), ensure_ascii=False, sort_keys=True).encode())
 
 
 def train_victim(
@@ -66,7 +73,7 @@ def train_victim(
         on_step: called after each step.
     """
     victim, name = start.victim, start.model
-    defence, goal = defence or Standard(), goal or AnyOther()
+    defence, goal, start_sha256 = defence or Standard(), goal or AnyOther(), weights_digest(start.victim)
     history: list[Epoch] = []
 
     def record(epoch: Epoch) -> None:
@@ -98,6 +105,7 @@ def train_victim(
     }
     if threat is not None:
         facts["goal"] = goal.to_json()
+        facts["space_sha256"], facts["start_sha256"] = space_sha256(threat), start_sha256
         facts["cost_of_an_epoch"] = relative_cost(
             victim, splits, defence, threat, goal=goal, batch_size=config.batch_size
         )

@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from torch import nn
+import torch
+from torch import Tensor, nn
+
+from hammingbox.errors import AttackError
 
 
 @contextmanager
@@ -25,3 +28,37 @@ def frozen_eval(module: nn.Module) -> Iterator[None]:
             part.training = training
         for parameter, requires_grad in flags:
             parameter.requires_grad_(requires_grad)
+
+
+@contextmanager
+def unchanged(victim: nn.Module) -> Iterator[None]:
+    """The block must leave a victim's parameters and buffers as they are.
+
+    Raises:
+        AttackError: it did not; they are what they were before.
+    """
+    before = {name: tensor.detach().clone() for name, tensor in _weights(victim).items()}
+    try:
+        yield
+    finally:
+        after = _weights(victim)
+        if after.keys() != before.keys() or not all(_same(after[name], before[name]) for name in before):
+            with torch.no_grad():
+                for name in before.keys() & after.keys():
+                    if after[name].shape == before[name].shape:
+                        after[name].copy_(before[name])
+            raise AttackError(
+                "expected the victim's weights to be the same before and after an attack, got other ones. "
+                "An attack must not write into a victim, and a victim must not change itself in eval mode."
+            )
+
+
+def _weights(victim: nn.Module) -> dict[str, Tensor]:
+    """Parameters and buffers, also those that a checkpoint leaves out."""
+    return {**dict(victim.named_parameters()), **dict(victim.named_buffers())}
+
+
+def _same(a: Tensor, b: Tensor) -> bool:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    return torch.equal(a, b) or a.detach().cpu().numpy().tobytes() == b.cpu().numpy().tobytes()
