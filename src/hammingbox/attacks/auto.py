@@ -17,6 +17,8 @@ from hammingbox.seeding import RowRandom
 _NO_LIMIT = 2**62
 _MANY_OPTIONS = 2_000
 """Above this number of options, a short swap search breaks most breakable rows before the enumeration would."""
+_LONG_WALK = 160
+"""Steps of the long swap search. A row that only one pair of changes in 16,000 breaks took it up to 60 of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +68,7 @@ class Auto(Search):
             return (
                 Swap(objective=self.objective),
                 PCAA(objective=self.objective, zetas=PCAA.zetas[:2], ascent="adam"),
-                Swap(objective=self.objective, steps=60, patience=4, fresh=True),
+                Swap(objective=self.objective, steps=_LONG_WALK, patience=4, fresh=True),
                 Evolution(objective=self.objective, generations=9),
             )
         limit = problem.meter.limit
