@@ -72,7 +72,7 @@ class Distribution:
         # The best slot of a feature that cannot change is slot 0.
         return chosen.scatter(1, best.indices, layout.argmax(odds).gather(1, best.indices))
 
-    def draw(self, random: RowRandom, samples: int, *, budget: int | None = None) -> ManySlots:
+    def draw(self, random: RowRandom, samples: int, *, budget: int | None = None, spend: bool = False) -> ManySlots:
         """Discrete rows x' ~ pi.
 
         Whether a feature changes, and to which slot, are two separate draws. A feature needs two uniform numbers,
@@ -82,6 +82,7 @@ class Distribution:
             random: one stream per row.
             samples: draws per row.
             budget: if given, each draw is projected to it: the changes with the largest noisy log-odds are kept.
+            spend: a draw with fewer changes than the budget allows gets the next ones in this order.
         """
         layout = self.candidates.layout
         change = self.log_probabilities.masked_fill(layout.slot_of == 0, -torch.inf)
@@ -91,7 +92,7 @@ class Distribution:
         changed = score > 0
         if budget is not None:
             kept = torch.zeros_like(changed).scatter_(2, score.topk(budget, dim=2).indices, True)
-            changed &= kept
+            changed = kept if spend else changed & kept
         slots = [
             torch.searchsorted(rectangle.softmax(-1).cumsum(-1).nan_to_num(0.0), u)
             .clamp(max=block.width - 1)
