@@ -16,7 +16,7 @@ from hammingbox.threat.threat_model import ThreatModel
 from toys import ToySynonyms, ToyVictim, toy_rows, toy_schema, untargeted
 
 # The paper's 50,000 passes per zeta are for the benchmark: the same code runs here with fewer samples and steps.
-SMALL = {"pcaa_paper": {"samples": 4, "steps": 5}, "sparse_rs": {"steps": 198}}
+SMALL = {"pcaa_paper": {"samples": 4, "steps": 5, "rounds": 4}, "sparse_rs": {"steps": 198}}
 ATTACK_LIST = [pytest.param(make(**SMALL.get(name, {})), id=name) for name, make in ATTACKS.items()]
 
 

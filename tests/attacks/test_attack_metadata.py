@@ -21,7 +21,7 @@ RANDOMISED = {
     "random",
 }  # fmt: skip
 NEEDS_GRADIENT = {"pcaa", "pcaa_paper", "gsa", "gga", "hotflip", "hotflip_beam", "swap", "guided"}
-SMALL = {"pcaa_paper": {"samples": 4, "steps": 5}, "sparse_rs": {"steps": 20}, "pcaa": {"steps": 3}}
+SMALL = {"pcaa_paper": {"samples": 4, "steps": 5, "rounds": 4}, "sparse_rs": {"steps": 20}, "pcaa": {"steps": 3}}
 
 
 def test_metadata_of_the_table() -> None:

@@ -14,7 +14,7 @@ def test_every_study_has_every_preset_with_attacks_and_victims_that_can_be_made(
     assert set(STUDIES) == {
         "attack-table", "complexity", "trade-off", "concentration", "defence-ag", "defence-imdb",
         "defence-imdb-neighbours", "mixture", "trades", "zeta", "defence-curve-ag", "defence-curve-imdb",
-        "defence-curve-splice", "cases",
+        "defence-curve-splice", "cases", "ladder",
     }  # fmt: skip
     for study in STUDIES.values():
         assert set(study.sizes) == set(PRESETS), study.name

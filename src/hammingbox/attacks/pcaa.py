@@ -13,11 +13,12 @@ from hammingbox.attacks._search.incumbent import Incumbent
 from hammingbox.attacks._search.mirror_ascent import Gradient, mirror_ascent, soft_gradient
 from hammingbox.attacks._search.new_draws import new_draws
 from hammingbox.attacks._search.penalty_ascent import SMALLEST_PI, penalty_ascent
+from hammingbox.attacks._search.points import try_points
 from hammingbox.attacks._search.search import Search
 from hammingbox.attacks._search.visited import Visited
 from hammingbox.attacks.cost import Passes
 from hammingbox.attacks.distribution import Distribution, initial_log_pi
-from hammingbox.problem import Problem, all_points
+from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.threat.candidates import Candidates
 from hammingbox.threat.goal import AnyOther
@@ -39,10 +40,12 @@ class PCAA(Search):
 
     - the margin loss instead of a cross entropy that saturates;
     - mirror ascent on log pi (`mirror_ascent`) from a start that depends on the number of options;
-    - many short rounds. After the first, pi starts from the best row found, so that a round searches around it;
+    - many short rounds. Each starts from a pi around the best draw of the last round, so that the rounds walk; a row
+      without a new best for `patience` rounds starts from the clean row again;
     - hard samples instead of soft ones (`HardSamples`): rows within the budget, which their gradient's forward pass
       scores;
-    - draws that spend the whole budget, with the mode of pi among them, and that no earlier draw has tried.
+    - draws that exchange one change of the current row (`exchanges`) and that no earlier draw has tried, the likeliest
+      of many, with the mode of pi among them.
 
     `PCAA.paper()` has the paper's form with the released numbers.
 
@@ -64,11 +67,13 @@ class PCAA(Search):
         start: changes expected under the first pi; the log-odds follow from it and the number of options. None starts
             from the paper's one-hot rows clipped into [1e-3, C].
         carry: a round starts from the pi of the last one, as in the released code, and not from that of `start`.
-        recentre: log-odds of the best row's changes at the start of a round; None starts from the clean row.
+        recentre: log-odds of the current row's changes at the start of a round; None keeps pi around the clean row.
+        patience: rounds without a new best row before the clean row becomes the current row again.
         ceiling: C, the largest pi.
         draws: rows drawn in each round.
-        project: keep a draw's likeliest changes within the budget instead of dropping the draw.
-        spend: a projected draw spends the whole budget and is a new row where possible; the mode is one of the draws.
+        drawing: what becomes of a draw that does not fit the budget. "dropped" as in the paper; "projected" to its
+            likeliest changes; "spent": projected and filled up to the whole budget; "exchanged": cut down to one change
+            from the current row. The last two score new rows only, as long as there are any.
         leave: a row that is broken leaves before the next round; off only to measure cost.
     """
 
@@ -78,21 +83,21 @@ class PCAA(Search):
 
     zetas: tuple[float, ...] = (1.5, 0.7, 3.0, 2.0)
     zeta_unit: Literal["budget", "feature"] = "budget"
-    rounds: int = 20
+    rounds: int = 30
     steps: int = 3
-    samples: int = 3
+    samples: int = 1
     hard: bool = True
     tau: float = 2.0
     penalty: float = 2.0
     learning_rate: float = 0.5
     ascent: Literal["turns", "adam", "mirror", "steepest", "sign"] = "mirror"
-    start: float | None = 1.0
+    start: float | None = 0.1
     carry: bool = False
-    recentre: float | None = 1.0
+    recentre: float | None = 3.0
+    patience: int = 5
     ceiling: float = 1e4
-    draws: int = 26
-    project: bool = True
-    spend: bool = True
+    draws: int = 23
+    drawing: Literal["dropped", "projected", "spent", "exchanged"] = "exchanged"
     leave: bool = True
 
     @classmethod
@@ -121,8 +126,7 @@ class PCAA(Search):
             "recentre": None,
             "ceiling": 15.0,
             "draws": 100,
-            "project": False,
-            "spend": False,
+            "drawing": "dropped",
         }
         return cls(**(settings | changes))
 
@@ -130,34 +134,35 @@ class PCAA(Search):
         """Runs Algorithm 1 and draws, round by round; any draw that meets the goal counts."""
         everyone = torch.arange(len(problem), device=best.slots.device)
         visited = Visited(problem.candidates.layout, len(problem))
-        last = self._initial(problem.candidates)
+        last = self._initial(problem.candidates)  # log pi that the next round starts from
+        here, waited = problem.clean_slots, torch.zeros_like(problem.rows)  # current row; rounds without a new best
         for turn in range(self.rounds):
             rows = best.open_rows() if self.leave else everyone
             if len(rows) == 0:
                 break
-            part, noise = problem.take(rows), random.select(rows)
-            gradient = HardSamples(part, noise, self.samples, best, visited, rows) if self.hard else None
+            here[rows[waited[rows] >= self.patience]] = 0
+            waited[rows] = waited[rows] % self.patience
+            part, noise, before = problem.take(rows), random.select(rows), best.loss[rows]
             pi = self.algorithm_1(
                 part,
                 noise,
                 self.zetas[turn % len(self.zetas)],
                 mirror=self.mirrors(turn),
-                initial=self._recentred(last[rows], best.slots[rows], part.candidates),
-                gradient_of=gradient,
+                initial=self._recentred(last[rows], here[rows], part.candidates),
+                gradient_of=HardSamples(part, noise, self.samples, best, visited, rows) if self.hard else None,
             )
             if self.carry:
                 last[rows] = pi.log_pi
-            owner, slots = all_points(self._draw(pi, noise, problem.budget, visited, rows))
-            within = (slots != 0).sum(1) <= problem.budget
-            owner, slots = owner[within], slots[within]
-            if len(owner):
-                best.offer(rows[owner], slots, *part.score(owner, slots))
+            points = self._draw(pi, noise, problem.budget, visited, rows, here[rows])
+            loss = try_points(part, best, rows, points, (points != 0).sum(2) <= problem.budget)
+            here[rows] = points[torch.arange(len(rows), device=rows.device), loss.argmax(1)]
+            waited[rows] = torch.where(best.loss[rows] > before, 0, waited[rows] + 1)
 
     def search_passes(self, problem: Problem) -> Passes:
         """Exact if no row leaves early and no draw is dropped."""
         ascents = self.rounds * self.steps * self.samples
         draws = self.rounds * self.draws
-        return Passes.of(problem, ascents + draws, ascents, is_exact=self.project and not self.leave)
+        return Passes.of(problem, ascents + draws, ascents, is_exact=self.drawing != "dropped" and not self.leave)
 
     def mirrors(self, turn: int) -> bool:
         """Whether this round uses mirror ascent."""
@@ -248,11 +253,18 @@ class PCAA(Search):
         return torch.where(present, log_pi.clamp(min=self.recentre), log_pi)
 
     def _draw(
-        self, pi: Distribution, random: RowRandom, budget: int, visited: Visited, rows: Int64[Tensor, "some"]
+        self,
+        pi: Distribution,
+        random: RowRandom,
+        budget: int,
+        visited: Visited,
+        rows: Int64[Tensor, "some"],
+        here: Slots,
     ) -> ManySlots:
-        if self.project and self.spend:
-            return new_draws(pi, random, self.draws, budget, visited, rows)
-        return pi.draw(random, self.draws, budget=budget if self.project else None)
+        if self.drawing in ("dropped", "projected"):
+            return pi.draw(random, self.draws, budget=None if self.drawing == "dropped" else budget)
+        around = here if self.drawing == "exchanged" else None
+        return new_draws(pi, random, self.draws, budget, visited, rows, here=around)
 
     def _initial(self, candidates: Candidates) -> OptionFloat:
         """Log pi of line 1: the clean categories, nearly certain."""

@@ -10,14 +10,15 @@ from hammingbox.reproduction.concentration import CONCENTRATION
 from hammingbox.reproduction.defence_ag import DEFENCE_AG, TRADES
 from hammingbox.reproduction.defence_curve import CURVE_AG, CURVE_IMDB, CURVE_SPLICE
 from hammingbox.reproduction.defence_imdb import DEFENCE_IMDB, DEFENCE_NEIGHBOURS, MIXTURE, ZETA
+from hammingbox.reproduction.ladder import LADDER_STUDY
 from hammingbox.reproduction.trade_off import TRADE_OFF
 from hammingbox.studies.study import Study
 
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
-        ATTACK_TABLE, COMPLEXITY, TRADE_OFF, CONCENTRATION, DEFENCE_AG, DEFENCE_IMDB, DEFENCE_NEIGHBOURS, MIXTURE,
-        TRADES, ZETA, CURVE_AG, CURVE_IMDB, CURVE_SPLICE, CASES,
+        ATTACK_TABLE, LADDER_STUDY, COMPLEXITY, TRADE_OFF, CONCENTRATION, DEFENCE_AG, DEFENCE_IMDB, DEFENCE_NEIGHBOURS,
+        MIXTURE, TRADES, ZETA, CURVE_AG, CURVE_IMDB, CURVE_SPLICE, CASES,
     )
 }  # fmt: skip
 """In the order in which `--all` runs them."""

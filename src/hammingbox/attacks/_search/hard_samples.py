@@ -44,7 +44,7 @@ class HardSamples:
 
     def __call__(self, pi: Distribution) -> OptionFloat:
         """The gradient in the weight of every option. Cost: `samples` forward and backward passes per row."""
-        points = pi.draw(self._random, self._samples, budget=self._budget, spend=True)
+        points = pi.draw(self._random, self._samples, budget=self._budget)
         total = torch.zeros_like(pi.log_pi)
         for some in points.split(self._at_once, 1):
             count = some.shape[1]
