@@ -41,7 +41,7 @@ VARIANTS: dict[str, Attack] = {
     "40 rounds, closer, exchanges": PCAA(**(_FORTY | _CLOSE | {"drawing": "exchanged"})),
     "30 rounds of 3 steps, exchanges": PCAA(rounds=30, steps=3, learning_rate=0.5, draws=23),
     "30 rounds of 3 samples, exchanges": PCAA(rounds=30, samples=3, draws=23),
-    "30 rounds of 3 soft samples": PCAA(rounds=30, samples=3, draws=23, hard=False),
+    "30 rounds of 3 soft samples, exchanges": PCAA(rounds=30, samples=3, draws=23, hard=False),
     "patience 3": PCAA(patience=3),
     "twice the step": PCAA(learning_rate=2.0),
     "default": PCAA(),

@@ -63,7 +63,7 @@ FORMULAS = [
     ("ga", 1 + M + BUDGET * (D - 1), 0, True),
     ("gsa", 2 + D**BUDGET, 1, True),
     ("gga", 2 + BUDGET * (D - 1), 1, True),
-    ("pcaa", 1 + 30 * (3 + 23), 90, False),
+    ("pcaa", 1 + 40 * (1 + 20), 40, False),
     ("pcaa_paper", 1 + 22 * (50_000 + 100), 22 * 50_000, False),
     ("hotflip", 1 + 2 * BUDGET, BUDGET, False),
     ("hotflip_beam", 2 + 8 * (2 * BUDGET - 1), 1 + 8 * (BUDGET - 1), False),

@@ -66,9 +66,17 @@ class Auto(Search):
             return (
                 Swap(objective=self.objective),
                 PCAA(
-                    objective=self.objective, rounds=2, steps=20, samples=3, learning_rate=0.25, start=1.0,
-                    ascent="adam", recentre=None, draws=100, drawing="projected",
-                ),  # fmt: skip
+                    objective=self.objective,
+                    rounds=2,
+                    steps=20,
+                    samples=3,
+                    learning_rate=0.25,
+                    start=1.0,
+                    ascent="adam",
+                    recentre=None,
+                    draws=100,
+                    drawing="projected",
+                ),
                 Swap(objective=self.objective, steps=60, patience=4, fresh=True),
                 Evolution(objective=self.objective, generations=9),
             )

@@ -40,13 +40,14 @@ class PCAA(Search):
 
     - the margin loss instead of a cross entropy that saturates;
     - mirror ascent on log pi (`mirror_ascent`) from a start that depends on the number of options;
-    - many short rounds. Each starts from a pi around the best draw of the last round, so that the rounds walk; a row
-      without a new best for `patience` rounds starts from the clean row again;
+    - many short rounds. Each starts from a pi around the best draw of the last round, the current row, so that the
+      rounds walk; after `patience` rounds without a new best row, one round starts from a pi around the clean row;
     - hard samples instead of soft ones (`HardSamples`): rows within the budget, which their gradient's forward pass
       scores;
     - draws that exchange one change of the current row (`exchanges`) and that no earlier draw has tried, the likeliest
       of many, with the mode of pi among them.
 
+    Such draws are within the budget whatever pi is, so with one step per round zeta and lambda decide nothing.
     `PCAA.paper()` has the paper's form with the released numbers.
 
     Cost: at most rounds steps samples forward and backward passes per row, and 1 + rounds draws forward passes:
@@ -68,12 +69,12 @@ class PCAA(Search):
             from the paper's one-hot rows clipped into [1e-3, C].
         carry: a round starts from the pi of the last one, as in the released code, and not from that of `start`.
         recentre: log-odds of the current row's changes at the start of a round; None keeps pi around the clean row.
-        patience: rounds without a new best row before the clean row becomes the current row again.
+        patience: rounds without a new best row before a round starts from a pi around the clean row.
         ceiling: C, the largest pi.
         draws: rows drawn in each round.
         drawing: what becomes of a draw that does not fit the budget. "dropped" as in the paper; "projected" to its
             likeliest changes; "spent": projected and filled up to the whole budget; "exchanged": cut down to one change
-            from the current row. The last two score new rows only, as long as there are any.
+            from the current row ("spent" in the first round). The last two score new rows only, as long as there are any.
         leave: a row that is broken leaves before the next round; off only to measure cost.
     """
 
@@ -83,20 +84,20 @@ class PCAA(Search):
 
     zetas: tuple[float, ...] = (1.5, 0.7, 3.0, 2.0)
     zeta_unit: Literal["budget", "feature"] = "budget"
-    rounds: int = 30
-    steps: int = 3
+    rounds: int = 40
+    steps: int = 1
     samples: int = 1
     hard: bool = True
     tau: float = 2.0
     penalty: float = 2.0
-    learning_rate: float = 0.5
+    learning_rate: float = 1.0
     ascent: Literal["turns", "adam", "mirror", "steepest", "sign"] = "mirror"
     start: float | None = 0.1
     carry: bool = False
     recentre: float | None = 3.0
     patience: int = 5
     ceiling: float = 1e4
-    draws: int = 23
+    draws: int = 20
     drawing: Literal["dropped", "projected", "spent", "exchanged"] = "exchanged"
     leave: bool = True
 
@@ -140,20 +141,21 @@ class PCAA(Search):
             rows = best.open_rows() if self.leave else everyone
             if len(rows) == 0:
                 break
-            here[rows[waited[rows] >= self.patience]] = 0
-            waited[rows] = waited[rows] % self.patience
+            stuck = waited[rows] >= self.patience
+            waited[rows[stuck]] = 0
+            centre = here[rows].masked_fill(stuck[:, None], 0)
             part, noise, before = problem.take(rows), random.select(rows), best.loss[rows]
             pi = self.algorithm_1(
                 part,
                 noise,
                 self.zetas[turn % len(self.zetas)],
                 mirror=self.mirrors(turn),
-                initial=self._recentred(last[rows], here[rows], part.candidates),
+                initial=self._recentred(last[rows], centre, part.candidates),
                 gradient_of=HardSamples(part, noise, self.samples, best, visited, rows) if self.hard else None,
             )
             if self.carry:
                 last[rows] = pi.log_pi
-            points = self._draw(pi, noise, problem.budget, visited, rows, here[rows])
+            points = self._draw(pi, noise, problem.budget, visited, rows, here[rows] if turn else None)
             loss = try_points(part, best, rows, points, (points != 0).sum(2) <= problem.budget)
             here[rows] = points[torch.arange(len(rows), device=rows.device), loss.argmax(1)]
             waited[rows] = torch.where(best.loss[rows] > before, 0, waited[rows] + 1)
@@ -259,7 +261,7 @@ class PCAA(Search):
         budget: int,
         visited: Visited,
         rows: Int64[Tensor, "some"],
-        here: Slots,
+        here: Slots | None,
     ) -> ManySlots:
         if self.drawing in ("dropped", "projected"):
             return pi.draw(random, self.draws, budget=None if self.drawing == "dropped" else budget)

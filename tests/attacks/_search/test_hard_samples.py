@@ -2,8 +2,10 @@
 
 import torch
 
+from hammingbox.attacks._search.first_order import first_order_gain
 from hammingbox.attacks._search.hard_samples import HardSamples
 from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks._search.mirror_ascent import Estimate
 from hammingbox.attacks._search.visited import Visited
 from hammingbox.attacks.distribution import Distribution, initial_log_pi
 from hammingbox.problem import DEFAULT_MEMORY, Objective, Problem
@@ -22,7 +24,7 @@ def some_problem(memory: int = DEFAULT_MEMORY, objective: Objective = "margin") 
     return Problem.of(VICTIM, FullSpace(SCHEMA).candidates(X), untargeted(Y), 2, memory=memory, objective=objective)
 
 
-def gradient_of(problem: Problem) -> tuple[torch.Tensor, Incumbent, Visited]:
+def gradient_of(problem: Problem) -> tuple[Estimate, Incumbent, Visited]:
     best, visited = Incumbent(problem), Visited(problem.candidates.layout, len(X))
     hard = HardSamples(problem, RowRandom.for_rows(0, X), SAMPLES, best, visited, ROWS)
     return hard(Distribution(problem.candidates, initial_log_pi(problem.candidates, 1.0))), best, visited
@@ -38,7 +40,11 @@ def test_the_gradient_is_the_mean_over_rows_drawn_within_the_budget() -> None:
     points = the_points(problem)
     assert set((points != 0).sum(2).flatten().tolist()) == {0, 1, 2}
     expected = torch.stack([problem.gradient(one)[1] for one in points.unbind(1)]).mean(0)
-    assert torch.allclose(gradient_of(some_problem())[0], expected, atol=1e-6)
+    found = gradient_of(some_problem())[0]
+    assert torch.allclose(found.gradient, expected, atol=1e-6)
+    assert found.largest_gain is not None
+    largest = torch.stack([first_order_gain(problem, one)[1].amax(1) for one in points.unbind(1)]).mean(0)
+    assert torch.allclose(found.largest_gain, largest, atol=1e-6)
 
 
 def test_a_sample_is_a_scored_draw() -> None:
@@ -57,7 +63,7 @@ def test_a_sample_is_a_scored_draw() -> None:
 def test_micro_batches_change_nothing() -> None:
     whole, best, _ = gradient_of(some_problem())
     starved, same, _ = gradient_of(some_problem(memory=1))
-    assert torch.allclose(whole, starved, atol=1e-6)
+    assert torch.allclose(whole.gradient, starved.gradient, atol=1e-6)
     assert torch.equal(best.slots, same.slots)
 
 

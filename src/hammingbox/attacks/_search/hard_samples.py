@@ -5,11 +5,11 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks._search.mirror_ascent import Estimate
 from hammingbox.attacks._search.visited import Visited
 from hammingbox.attacks.distribution import Distribution
 from hammingbox.problem import Problem, all_points
 from hammingbox.seeding import RowRandom
-from hammingbox.types import OptionFloat
 
 
 class HardSamples:
@@ -42,10 +42,11 @@ class HardSamples:
         self._at_once = min(samples, max(1, problem.soft_rows_at_once // len(problem)))
         self._copies = problem.take(torch.arange(len(problem), device=rows.device).repeat_interleave(self._at_once))
 
-    def __call__(self, pi: Distribution) -> OptionFloat:
-        """The gradient in the weight of every option. Cost: `samples` forward and backward passes per row."""
+    def __call__(self, pi: Distribution) -> Estimate:
+        """Estimates the gradient. Cost: `samples` forward and backward passes per row."""
         points = pi.draw(self._random, self._samples, budget=self._budget)
-        total = torch.zeros_like(pi.log_pi)
+        layout, valid = pi.candidates.layout, pi.candidates.valid
+        total, largest = torch.zeros_like(pi.log_pi), torch.zeros_like(pi.log_pi[:, 0])
         for some in points.split(self._at_once, 1):
             count = some.shape[1]
             copies = self._copies if count == self._at_once else self._copies_of(count)
@@ -55,11 +56,13 @@ class HardSamples:
             if copies.objective == "margin":
                 self._best.offer(self._rows[owner], slots, loss, loss > 0)
             # One after the other: the sum must not depend on how many fit into memory.
-            for sample in gradient.unflatten(0, (-1, count)).unbind(1):
+            for sample, point in zip(gradient.unflatten(0, (-1, count)).unbind(1), some.unbind(1), strict=True):
+                present = sample.gather(1, layout.starts + point)
                 total += sample
+                largest += (sample - layout.spread(present)).masked_fill(~valid, -torch.inf).amax(1)
         if self._copies.objective == "margin":
             self._visited.add(self._rows, self._visited.keys(points))
-        return total / self._samples
+        return Estimate(total / self._samples, largest / self._samples)
 
     def _copies_of(self, count: int) -> Problem:
         """The problem with every row `count` times."""
