@@ -74,7 +74,7 @@ class PCAA(Search):
         draws: rows drawn in each round.
         drawing: what becomes of a draw that does not fit the budget. "dropped" as in the paper; "projected" to its
             likeliest changes; "spent": projected and filled up to the whole budget; "exchanged": cut down to one change
-            from the current row ("spent" in the first round). The last two score new rows only, as long as there are any.
+            from the current row ("spent" in the first round). The last two score new rows, as long as there are any.
         leave: a row that is broken leaves before the next round; off only to measure cost.
     """
 
