@@ -27,7 +27,7 @@ BUDGETS = (1, 2, 3, 4, 5)
 QUERIES = 1000
 BLACK_BOX = ("genetic", "evolution", "local", "sparse_rs", "pcaa_blackbox")
 PAPER_PCAA_PASSES = 2 * PCAA.paper().steps * PCAA.paper().samples
-"""Its smallest cost per row: forward and backward passes of the first of its four zetas."""
+"""Its smallest cost per row: forward and backward passes of the first of its zetas."""
 
 
 @dataclass(frozen=True)

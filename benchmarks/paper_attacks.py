@@ -98,7 +98,7 @@ def bare() -> float:
 
     def passes() -> None:
         with frozen_eval(victim_model):
-            for _ in attack.zetas:
+            for _ in range(attack.rounds):
                 for _ in range(attack.steps):
                     embedded = victim_model.embed(soft).requires_grad_()
                     torch.autograd.grad(victim_model.head(embedded, soft).sum(), embedded)

@@ -17,7 +17,8 @@ from toys import ToySynonyms, ToyVictim, toy_rows, toy_schema, untargeted
 
 # The paper's 50,000 passes per zeta are for the benchmark: the same code runs here with fewer samples and steps.
 SMALL = {
-    "pcaa_paper": {"samples": 4, "steps": 5}, "sparse_rs": {"steps": 198}, "genetic_public": {"generations": 3},
+    "pcaa_paper": {"samples": 4, "steps": 5, "rounds": 4}, "sparse_rs": {"steps": 198},
+    "genetic_public": {"generations": 3},
 }  # fmt: skip
 ATTACK_LIST = [pytest.param(make(**SMALL.get(name, {})), id=name) for name, make in ATTACKS.items()]
 

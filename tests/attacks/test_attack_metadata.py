@@ -24,7 +24,7 @@ NEEDS_GRADIENT = {
     "pcaa", "pcaa_paper", "gsa", "gga", "gsa_released", "gga_released", "hotflip", "hotflip_beam", "swap", "guided",
 }  # fmt: skip
 SMALL = {
-    "pcaa_paper": {"samples": 4, "steps": 5}, "sparse_rs": {"steps": 20}, "pcaa": {"steps": 3},
+    "pcaa_paper": {"samples": 4, "steps": 5, "rounds": 4}, "sparse_rs": {"steps": 20}, "pcaa": {"steps": 3},
     "genetic_public": {"generations": 2},
 }  # fmt: skip
 

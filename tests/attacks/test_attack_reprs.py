@@ -8,14 +8,16 @@ from hammingbox.attacks import ATTACKS
 REPRS = {
     "auto": "Auto(objective='margin', queries=None, minimum=False)",
     "pcaa": (
-        "PCAA(objective='margin', queries=None, zetas=(1.5, 0.7, 3.0, 2.0), zeta_unit='budget', steps=20, samples=3, "
-        "tau=2.0, penalty=2.0, learning_rate=0.25, ascent='turns', start=1.0, ceiling=10000.0, draws=100, "
-        "project=True, leave=True)"
+        "PCAA(objective='margin', queries=None, zetas=(1.5, 0.7, 3.0, 2.0), zeta_unit='budget', rounds=40, "
+        "steps=1, samples=1, hard=True, tau=2.0, penalty=2.0, learning_rate=1.0, ascent='mirror', start=0.1, "
+        "carry=False, recentre=3.0, patience=5, ceiling=10000.0, draws=20, drawing='exchanged', leave=True)"
     ),
     "pcaa_paper": (
-        "PCAA(objective='cross_entropy', queries=None, zetas=(0.13, 0.2, 0.27, 0.34), zeta_unit='feature', steps=100, "
-        "samples=500, tau=0.1, penalty=10.0, learning_rate=0.1, ascent='sign', start=None, ceiling=15.0, draws=100, "
-        "project=False, leave=True)"
+        "PCAA(objective='cross_entropy', queries=None, zetas=(0.13, 0.14, 0.15, 0.16, 0.17, 0.18, 0.19, 0.2, 0.21,"
+        " 0.22, 0.23, 0.24, 0.25, 0.26, 0.27, 0.28, 0.29, 0.3, 0.31, 0.32, 0.33, 0.34), zeta_unit='feature', "
+        "rounds=22, steps=100, samples=500, hard=False, tau=0.1, penalty=10.0, learning_rate=0.1, ascent='sign', "
+        "start=None, carry=True, recentre=None, patience=5, ceiling=15.0, draws=100, drawing='dropped', "
+        "leave=True)"
     ),
     "sa": "TwoStage(objective='margin', queries=None, guide='loss', search='brute', max_passes=20000)",
     "ga": "TwoStage(objective='margin', queries=None, guide='loss', search='greedy', max_passes=20000)",

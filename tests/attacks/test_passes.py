@@ -65,8 +65,8 @@ FORMULAS = [
     ("gga", 2 + BUDGET * (D - 1), 1, True),
     ("gsa_released", 2 + D**BUDGET, 1, True),
     ("gga_released", 2 + BUDGET * (D - 1), 1, True),
-    ("pcaa", 1 + 4 * (60 + 100), 240, False),
-    ("pcaa_paper", 1 + 4 * (50_000 + 100), 200_000, False),
+    ("pcaa", 1 + 40 * (1 + 20), 40, False),
+    ("pcaa_paper", 1 + 22 * (50_000 + 100), 22 * 50_000, False),
     ("hotflip", 1 + 2 * BUDGET, BUDGET, False),
     ("hotflip_beam", 2 + 8 * (2 * BUDGET - 1), 1 + 8 * (BUDGET - 1), False),
     ("swap", 1 + 12 * (1 + 16) + 8, 12, False),
@@ -159,13 +159,13 @@ def test_pcaa_is_exact_where_no_row_leaves_and_no_draw_is_dropped(
     ascent: Literal["turns", "adam", "sign"], schema: Schema, victim: ToyVictim
 ) -> None:
     x, y = toy_rows(schema, victim)
-    attack = PCAA(leave=False, zetas=(1.0, 2.0), steps=7, samples=3, draws=11, ascent=ascent)
+    attack = PCAA(leave=False, rounds=2, steps=7, samples=3, draws=11, ascent=ascent)
     passes = passes_of(attack, victim, x, y, FullSpace(schema), 2)
     assert passes.is_exact
     assert passes.backward.tolist() == [2 * 7 * 3] * len(x)
     assert passes.forward.tolist() == [1 + 2 * 7 * 3 + 2 * 11] * len(x)
     assert equal(attack(victim, x, y, ThreatModel(FullSpace(schema), 2)), passes)
-    dropping = PCAA.paper(leave=False, steps=3, samples=2)
+    dropping = PCAA.paper(leave=False, rounds=3, steps=3, samples=2)
     passes = passes_of(dropping, victim, x, y, FullSpace(schema), 2)
     assert not passes.is_exact
     assert within(dropping(victim, x, y, ThreatModel(FullSpace(schema), 2)), passes)

@@ -1,6 +1,7 @@
 """Algorithm 1 and its distribution."""
 
-from typing import Literal
+from dataclasses import asdict
+from typing import Any, ClassVar, Literal
 
 import pytest
 import torch
@@ -42,6 +43,15 @@ def test_projected_draws_keep_the_budget_and_the_marginal_order() -> None:
     assert bool(((draws == 0) | (draws == free)).all()), "a projected draw only gives changes back"
 
 
+def test_draws_that_spend_the_budget_keep_what_a_projected_draw_keeps() -> None:
+    distribution, x = some_distribution()
+    spent = distribution.draw(RowRandom.for_rows(0, x), 500, budget=2, spend=True)
+    projected = distribution.draw(RowRandom.for_rows(0, x), 500, budget=2)
+    assert bool(((spent != 0).sum(2) == 2).all())
+    assert bool(((projected == 0) | (projected == spent)).all())
+    assert not torch.equal(projected, spent)
+
+
 def test_relaxed_samples_lie_on_the_simplex_of_valid_slots() -> None:
     distribution, x = some_distribution()
     layout = distribution.candidates.layout
@@ -58,7 +68,7 @@ def test_distribution_concentrates_on_damage_and_respects_zeta(
 ) -> None:
     x, y = toy_rows(schema, victim)
     threat = ThreatModel(FullSpace(schema), 2)
-    attack = PCAA(steps=60, samples=8, ascent=ascent)
+    attack = PCAA(steps=60, samples=8, learning_rate=0.25, start=1.0, ascent=ascent)
     tight = attack.distribution(victim, x, y, threat, zeta=0.5)
     loose = attack.distribution(victim, x, y, threat, zeta=3.0)
     assert tight.cross_entropy.mean() < loose.cross_entropy.mean()
@@ -81,9 +91,9 @@ def test_mirror_ascent_lifts_the_options_of_the_largest_gain() -> None:
     victim = ToyVictim(schema.cardinalities, seed=2)
     x, y = toy_rows(schema, victim, rows=10)
     threat = ThreatModel(FullSpace(schema), 1)
-    pi = PCAA(steps=1, samples=64, ascent="mirror").distribution(victim, x, y, threat, zeta=50.0)
+    pi = PCAA(steps=1, samples=64, learning_rate=0.25, start=1.0).distribution(victim, x, y, threat, zeta=50.0)
     layout = pi.candidates.layout
-    rise = (pi.log_pi - PCAA()._initial(pi.candidates))[:, layout.slot_of != 0]
+    rise = (pi.log_pi - PCAA(start=1.0)._initial(pi.candidates))[:, layout.slot_of != 0]
     assert torch.allclose(rise.amax(1), 0.25 * torch.full((10,), 8 * 49.0).log(), atol=1e-4), (
         "the best option moves by a whole step"
     )
@@ -98,6 +108,54 @@ def test_paper_form_clips_pi_into_its_range(schema: Schema, victim: ToyVictim) -
     assert pi.min() >= 1e-3 - 1e-6
     assert pi.max() <= 15 + 1e-4
     assert (attack.tau, attack.penalty, attack.learning_rate, attack.draws) == (0.1, 10.0, 0.1, 100)
+
+
+def test_paper_form_has_the_released_sweep() -> None:
+    attack = PCAA.paper()
+    assert attack.zetas == (
+        0.13, 0.14, 0.15, 0.16, 0.17, 0.18, 0.19, 0.20, 0.21, 0.22, 0.23, 0.24, 0.25, 0.26, 0.27, 0.28, 0.29, 0.30,
+        0.31, 0.32, 0.33, 0.34,
+    )  # fmt: skip
+    assert (attack.rounds, attack.steps, attack.samples) == (22, 100, 500)
+    assert (attack.carry, attack.recentre, attack.hard, attack.drawing) == (True, None, False, "dropped")
+
+
+class Rounds(PCAA):
+    """Notes where each round starts and where it ends."""
+
+    starts: ClassVar[list[torch.Tensor]] = []
+    ends: ClassVar[list[torch.Tensor]] = []
+
+    def algorithm_1(self, *problem: Any, **settings: Any) -> Distribution:
+        self.starts.append(settings["initial"].clone())
+        found = super().algorithm_1(*problem, **settings)
+        self.ends.append(found.log_pi.clone())
+        return found
+
+
+@pytest.mark.parametrize("carry", [True, False])
+def test_pi_is_carried_on_from_zeta_to_zeta(carry: bool, schema: Schema, victim: ToyVictim) -> None:
+    x, y = toy_rows(schema, victim)
+    Rounds.starts.clear()
+    Rounds.ends.clear()
+    attack = Rounds(**(asdict(PCAA.paper(rounds=3, steps=2, samples=2, leave=False, carry=carry))))
+    attack(victim, x, y, ThreatModel(FullSpace(schema), 2))
+    assert len(Rounds.starts) == 3
+    for start, end in zip(Rounds.starts[1:], Rounds.ends, strict=False):
+        assert torch.equal(start, end if carry else Rounds.starts[0])
+        assert not torch.equal(end, Rounds.starts[0])
+
+
+def test_a_round_starts_from_the_best_draw_of_the_last_one(schema: Schema, victim: ToyVictim) -> None:
+    x, y = toy_rows(schema, victim)
+    Rounds.starts.clear()
+    attack = Rounds(rounds=2, leave=False, recentre=1.5, drawing="spent")
+    attack(victim, x, y, ThreatModel(FullSpace(schema), 2))
+    first, second = Rounds.starts
+    raised = second != first
+    assert bool((raised.sum(1) == 2).all()), "the two changes of a row"
+    assert bool((second[raised] == 1.5).all())
+    assert torch.equal(first, PCAA()._initial(FullSpace(schema).candidates(x)))
 
 
 def test_cost_does_not_grow_with_the_budget(schema: Schema, victim: ToyVictim) -> None:

@@ -25,8 +25,8 @@ SCHEMA = toy_schema((3, 2, 5, 3, 4))
 LETTERS = hb.Schema.sequence(4, "ACGT", ["x", "y", "z"])
 # Every operation costs Python time on the ghost device: short searches run the same code.
 SMALL: dict[str, dict[str, Any]] = {
-    "pcaa": {"zetas": (1.5, 0.7), "steps": 2, "samples": 2, "draws": 4},
-    "pcaa_paper": {"zetas": (0.2,), "steps": 2, "samples": 2, "draws": 4},
+    "pcaa": {"rounds": 2, "steps": 2, "samples": 2, "draws": 4},
+    "pcaa_paper": {"rounds": 1, "steps": 2, "samples": 2, "draws": 4},
     "guided": {"steps": 2},
     "swap": {"steps": 4, "patience": 1},
     "local": {"steps": 3, "patience": 1},

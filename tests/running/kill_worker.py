@@ -43,7 +43,7 @@ def main() -> None:
     rows = splits.test.take(slice(0, 40))
     space = MaskedSpace(splits.schema, forbidden={"*": ["N"]})
     checkpoint = load_checkpoint(victim, schema=splits.schema)
-    attacks = {"pcaa": ATTACKS["pcaa"](steps=4, zetas=(1.5,)), "random": ATTACKS["random"]()}
+    attacks = {"pcaa": ATTACKS["pcaa"](steps=4, rounds=1), "random": ATTACKS["random"]()}
     for line in sys.stdin:
         process = os.fork()
         if process == 0:

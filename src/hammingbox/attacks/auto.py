@@ -67,7 +67,7 @@ class Auto(Search):
                 return (Swap(objective=self.objective), exact) if many else (exact,)
             return (
                 Swap(objective=self.objective),
-                PCAA(objective=self.objective, zetas=PCAA.zetas[:2], ascent="adam"),
+                PCAA(objective=self.objective, rounds=PCAA.rounds // 2),
                 Swap(objective=self.objective, steps=_LONG_WALK, patience=4, fresh=True),
                 Evolution(objective=self.objective, generations=9),
             )

@@ -72,26 +72,36 @@ class Distribution:
         # The best slot of a feature that cannot change is slot 0.
         return chosen.scatter(1, best.indices, layout.argmax(odds).gather(1, best.indices))
 
-    def draw(self, random: RowRandom, samples: int, *, budget: int | None = None) -> ManySlots:
+    def draw(self, random: RowRandom, samples: int, *, budget: int | None = None, spend: bool = False) -> ManySlots:
         """Discrete rows x' ~ pi.
-
-        Whether a feature changes, and to which slot, are two separate draws. A feature needs two uniform numbers,
-        however many categories it has. A feature with P(change) = q changes when logit(q) + logistic noise > 0.
 
         Args:
             random: one stream per row.
             samples: draws per row.
             budget: if given, each draw is projected to it: the changes with the largest noisy log-odds are kept.
+            spend: a draw with fewer changes than the budget allows gets the next ones in this order.
+        """
+        score, drawn = self.noisy_changes(random, samples)
+        changed = score > 0
+        if budget is not None:
+            kept = torch.zeros_like(changed).scatter_(2, score.topk(budget, dim=2).indices, True)
+            changed = kept if spend else changed & kept
+        return torch.where(changed, drawn, 0)
+
+    def noisy_changes(
+        self, random: RowRandom, samples: int
+    ) -> tuple[Float[Tensor, "batch samples features"], ManySlots]:
+        """For each draw and feature: noisy log-odds of a change, above 0 if it changes, and the slot it changes to.
+
+        Whether a feature changes, and to which slot, are two separate draws. A feature needs two uniform numbers,
+        however many categories it has. A feature with P(change) = q changes when logit(q) + logistic noise > 0. The
+        slot of a feature that cannot change is 0.
         """
         layout = self.candidates.layout
         change = self.log_probabilities.masked_fill(layout.slot_of == 0, -torch.inf)
         log_odds = self.change_log_odds
         noise = random.uniform(samples, 2, layout.features).clamp_(1e-7, 1 - 1e-7)
         score = log_odds[:, None] + noise[:, :, 0].logit()  # (batch, samples, features)
-        changed = score > 0
-        if budget is not None:
-            kept = torch.zeros_like(changed).scatter_(2, score.topk(budget, dim=2).indices, True)
-            changed &= kept
         slots = [
             torch.searchsorted(rectangle.softmax(-1).cumsum(-1).nan_to_num(0.0), u)
             .clamp(max=block.width - 1)
@@ -105,7 +115,7 @@ class Distribution:
         drawn = drawn if layout.rank is None else drawn.index_select(2, layout.rank)
         options = layout.starts + drawn
         valid = self.candidates.valid[:, None].expand(-1, samples, -1).gather(2, options)
-        return torch.where(changed & valid, drawn, 0)
+        return score, torch.where(valid, drawn, 0)
 
 
 def initial_log_pi(candidates: Candidates, changes: float) -> OptionFloat:

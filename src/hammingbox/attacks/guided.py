@@ -53,6 +53,7 @@ class Guided(Search):
             steps=self.steps,
             samples=self.samples,
             learning_rate=self.learning_rate,
+            start=1.0,
             ascent="adam",
         )
         distribution = pcaa.algorithm_1(problem.take(rows), random.select(rows), pcaa.zetas[0])

@@ -1,60 +1,81 @@
 """PCAA: the probabilistic categorical adversarial attack (Algorithm 1 of the paper)."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from torch import Tensor
 
+from hammingbox.attacks._search.hard_samples import HardSamples
 from hammingbox.attacks._search.incumbent import Incumbent
-from hammingbox.attacks._search.mirror_ascent import mirror_ascent
+from hammingbox.attacks._search.mirror_ascent import Gradient, mirror_ascent, soft_gradient
+from hammingbox.attacks._search.new_draws import new_draws
 from hammingbox.attacks._search.penalty_ascent import SMALLEST_PI, penalty_ascent
+from hammingbox.attacks._search.points import try_points
 from hammingbox.attacks._search.search import Search
+from hammingbox.attacks._search.visited import Visited
 from hammingbox.attacks.cost import Passes
 from hammingbox.attacks.distribution import Distribution, initial_log_pi
-from hammingbox.problem import Problem, all_points
+from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.threat.candidates import Candidates
 from hammingbox.threat.goal import AnyOther
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.types import Ids, Labels, OptionFloat
+from hammingbox.types import Ids, Labels, ManySlots, OptionFloat, Slots
 from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.victim import Victim
 
 
 @dataclass(frozen=True, kw_only=True)
 class PCAA(Search):
-    """Optimises one categorical distribution per feature by Gumbel-softmax gradients, then draws rows from it.
+    """Optimises one categorical distribution per feature by Gumbel-softmax gradients, and draws rows from it.
 
-    Maximises E_{x'~pi} L(f(x'), y) - penalty [sum_i CE(x_i, pi_i) - zeta]+ (Eq. 3) for each zeta of a sweep, makes
-    `draws` draws from the resulting pi, and keeps the best row within the budget. A row that is broken leaves before
-    the next zeta.
+    Maximises E_{x'~pi} L(f(x'), y) - penalty [sum_i CE(x_i, pi_i) - zeta]+ (Eq. 3) in rounds. Each round takes the
+    next zeta of a sweep, makes `steps` gradient steps, and scores `draws` draws from the resulting pi; the best row
+    within the budget is kept. A row that is broken leaves before the next round.
 
-    The defaults differ from the paper where measurements were in favour: the margin loss instead of a cross entropy
-    that saturates, a warm temperature, steepest ascent on log pi, a start that depends on the number of categories, and
-    draws projected to the budget instead of dropped. Every other zeta, beginning with the first, uses mirror ascent
-    (`mirror_ascent`), for rows with thousands of options. `PCAA.paper()` has the paper's form and numbers.
+    The defaults differ from the paper where measurements were in favour (the study `ladder` shows each change alone):
 
-    Cost: at most len(zetas) steps samples forward and backward passes per row, and 1 + len(zetas) draws forward passes:
+    - the margin loss instead of a cross entropy that saturates;
+    - mirror ascent on log pi (`mirror_ascent`) from a start that depends on the number of options;
+    - many short rounds. Each starts from a pi around the best draw of the last round, the current row, so that the
+      rounds walk; after `patience` rounds without a new best row, one round starts from a pi around the clean row;
+    - hard samples instead of soft ones (`HardSamples`): rows within the budget, which their gradient's forward pass
+      scores;
+    - draws that exchange one change of the current row (`exchanges`) and that no earlier draw has tried, the likeliest
+      of many, with the mode of pi among them.
+
+    Such draws are within the budget whatever pi is, so with one step per round zeta and lambda decide nothing.
+    `PCAA.paper()` has the paper's form with the released numbers.
+
+    Cost: at most rounds steps samples forward and backward passes per row, and 1 + rounds draws forward passes:
     constant in n, d and epsilon.
 
     Attributes:
-        zetas: the sweep of the constraint's right-hand side, in units of `zeta_unit`.
+        zetas: the sweep of the constraint's right-hand side, in units of `zeta_unit`; the rounds take them in turn.
         zeta_unit: "budget" multiplies zetas by epsilon, "feature" by n (the released code averages over features).
-        steps: I, gradient steps for each zeta.
+        rounds: how often Algorithm 1 runs.
+        steps: I, gradient steps of a round.
         samples: n_g, Gumbel samples per step.
-        tau: softmax temperature; mirror ascent uses tau / 2.
+        hard: in mirror ascent, take gradients at hard samples.
+        tau: softmax temperature of soft samples; mirror ascent uses tau / 2.
         penalty: lambda.
         learning_rate: gamma; in units of the initial log-odds, with "sign" in units of pi.
-        ascent: mirror ascent and steepest ascent on log pi in turns, one of them alone, Adam on log pi, or the sign of
-            the gradient on pi itself. In steepest ascent the largest entry of a row moves by the learning rate.
+        ascent: mirror ascent, steepest ascent on log pi, both in turns, Adam on log pi, or the sign of the gradient on
+            pi itself. In steepest ascent the largest entry of a row moves by the learning rate.
         start: changes expected under the first pi; the log-odds follow from it and the number of options. None starts
             from the paper's one-hot rows clipped into [1e-3, C].
+        carry: a round starts from the pi of the last one, as in the released code, and not from that of `start`.
+        recentre: log-odds of the current row's changes at the start of a round; None keeps pi around the clean row.
+        patience: rounds without a new best row before a round starts from a pi around the clean row.
         ceiling: C, the largest pi.
-        draws: rows drawn for each zeta.
-        project: keep a draw's likeliest changes within the budget instead of dropping the draw.
-        leave: a row that is broken leaves before the next zeta; off only to measure cost.
+        draws: rows drawn in each round.
+        drawing: what becomes of a draw that does not fit the budget. "dropped" as in the paper; "projected" to its
+            likeliest changes; "spent": projected and filled up to the whole budget; "exchanged": cut down to one change
+            from the current row ("spent" in the first round). The last two score new rows, as long as there are any.
+        leave: a row that is broken leaves before the next round; off only to measure cost.
     """
 
     randomised: ClassVar[bool] = True
@@ -63,62 +84,90 @@ class PCAA(Search):
 
     zetas: tuple[float, ...] = (1.5, 0.7, 3.0, 2.0)
     zeta_unit: Literal["budget", "feature"] = "budget"
-    steps: int = 20
-    samples: int = 3
+    rounds: int = 40
+    steps: int = 1
+    samples: int = 1
+    hard: bool = True
     tau: float = 2.0
     penalty: float = 2.0
-    learning_rate: float = 0.25
-    ascent: Literal["turns", "adam", "mirror", "steepest", "sign"] = "turns"
-    start: float | None = 1.0
+    learning_rate: float = 1.0
+    ascent: Literal["turns", "adam", "mirror", "steepest", "sign"] = "mirror"
+    start: float | None = 0.1
+    carry: bool = False
+    recentre: float | None = 3.0
+    patience: int = 5
     ceiling: float = 1e4
-    draws: int = 100
-    project: bool = True
+    draws: int = 20
+    drawing: Literal["dropped", "projected", "spent", "exchanged"] = "exchanged"
     leave: bool = True
 
     @classmethod
     def paper(cls, **changes: Any) -> "PCAA":
-        """The paper's form with the released numbers for Splice and IPS. Algorithm 1's clip is corrected to (0, C]."""
+        """The paper's form with the released numbers for Splice and IPS.
+
+        The released code scores relaxed samples and keeps the last zeta's result only. Here discrete draws are scored,
+        a draw over the budget is dropped, and a success at any zeta counts, as the text says. Algorithm 1's clip is
+        corrected to (0, C].
+        """
+        zetas = tuple(round(0.13 + 0.01 * step, 2) for step in range(22))
         settings: dict[str, Any] = {
             "objective": "cross_entropy",
-            "zetas": (0.13, 0.2, 0.27, 0.34),
+            "zetas": zetas,
             "zeta_unit": "feature",
+            "rounds": len(zetas),
             "steps": 100,
             "samples": 500,
+            "hard": False,
             "tau": 0.1,
             "penalty": 10.0,
             "learning_rate": 0.1,
             "ascent": "sign",
             "start": None,
+            "carry": True,
+            "recentre": None,
             "ceiling": 15.0,
-            "project": False,
+            "draws": 100,
+            "drawing": "dropped",
         }
         return cls(**(settings | changes))
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
-        """Runs Algorithm 1 for each zeta; any draw that meets the goal counts."""
+        """Runs Algorithm 1 and draws, round by round; any draw that meets the goal counts."""
         everyone = torch.arange(len(problem), device=best.slots.device)
-        for turn, zeta in enumerate(self.zetas):
+        visited = Visited(problem.candidates.layout, len(problem))
+        last = self._initial(problem.candidates)  # log pi that the next round starts from
+        here, waited = problem.clean_slots, torch.zeros_like(problem.rows)  # current row; rounds without a new best
+        for turn in range(self.rounds):
             rows = best.open_rows() if self.leave else everyone
             if len(rows) == 0:
                 break
-            part, noise = problem.take(rows), random.select(rows)
-            distribution = self.algorithm_1(part, noise, zeta, mirror=self.mirrors(turn))
-            owner, slots = all_points(
-                distribution.draw(noise, self.draws, budget=problem.budget if self.project else None)
+            stuck = waited[rows] >= self.patience
+            waited[rows[stuck]] = 0
+            centre = here[rows].masked_fill(stuck[:, None], 0)
+            part, noise, before = problem.take(rows), random.select(rows), best.loss[rows]
+            pi = self.algorithm_1(
+                part,
+                noise,
+                self.zetas[turn % len(self.zetas)],
+                mirror=self.mirrors(turn),
+                initial=self._recentred(last[rows], centre, part.candidates),
+                gradient_of=HardSamples(part, noise, self.samples, best, visited, rows) if self.hard else None,
             )
-            within = (slots != 0).sum(1) <= problem.budget
-            owner, slots = owner[within], slots[within]
-            if len(owner):
-                best.offer(rows[owner], slots, *part.score(owner, slots))
+            if self.carry:
+                last[rows] = pi.log_pi
+            points = self._draw(pi, noise, problem.budget, visited, rows, here[rows] if turn else None)
+            loss = try_points(part, best, rows, points, (points != 0).sum(2) <= problem.budget)
+            here[rows] = points[torch.arange(len(rows), device=rows.device), loss.argmax(1)]
+            waited[rows] = torch.where(best.loss[rows] > before, 0, waited[rows] + 1)
 
     def search_passes(self, problem: Problem) -> Passes:
         """Exact if no row leaves early and no draw is dropped."""
-        ascents = len(self.zetas) * self.steps * self.samples
-        draws = len(self.zetas) * self.draws
-        return Passes.of(problem, ascents + draws, ascents, is_exact=self.project and not self.leave)
+        ascents = self.rounds * self.steps * self.samples
+        draws = self.rounds * self.draws
+        return Passes.of(problem, ascents + draws, ascents, is_exact=self.drawing != "dropped" and not self.leave)
 
     def mirrors(self, turn: int) -> bool:
-        """Whether this turn of the sweep uses mirror ascent."""
+        """Whether this round uses mirror ascent."""
         return self.ascent == "mirror" or (self.ascent == "turns" and turn % 2 == 0)
 
     def distribution(
@@ -131,7 +180,7 @@ class PCAA(Search):
         zeta: float | None = None,
         seed: int = 0,
     ) -> Distribution:
-        """The output of Algorithm 1 for a batch of rows: pi after the last step.
+        """The output of Algorithm 1 for a batch of rows: pi after one round from the clean rows, with soft samples.
 
         Args:
             victim: borrowed.
@@ -164,6 +213,7 @@ class PCAA(Search):
         mirror: bool = False,
         initial: OptionFloat | None = None,
         penalty: float | Float[Tensor, ""] | None = None,
+        gradient_of: Gradient | None = None,
     ) -> Distribution:
         """Algorithm 1 for one zeta.
 
@@ -174,13 +224,15 @@ class PCAA(Search):
             mirror: use mirror ascent.
             initial: log pi to start from; by default that of the settings.
             penalty: lambda in place of that of the settings. Mirror ascent has none.
+            gradient_of: in place of the gradient at soft samples that mirror ascent takes.
 
         Cost: steps samples forward and backward passes per row.
         """
         start = Distribution(problem.candidates, self._initial(problem.candidates) if initial is None else initial)
         limit, steps, samples = self.limit(problem, zeta), self.steps, self.samples
         if mirror:
-            return mirror_ascent(problem, random, start, limit, steps, samples, self.tau / 2, self.learning_rate)
+            soft = partial(soft_gradient, problem, random, samples=samples, tau=self.tau / 2)
+            return mirror_ascent(start, gradient_of or soft, limit, steps, self.learning_rate)
         return penalty_ascent(
             problem,
             random,
@@ -194,6 +246,27 @@ class PCAA(Search):
             ceiling=self.ceiling,
             step=self.ascent if self.ascent in ("adam", "sign") else "steepest",
         )
+
+    def _recentred(self, log_pi: OptionFloat, row: Slots, candidates: Candidates) -> OptionFloat:
+        """Raises the changes of a row to the log-odds of `recentre`; the clean row has none."""
+        if self.recentre is None:
+            return log_pi
+        present = candidates.layout.one_hot(row).bool() & candidates.moves
+        return torch.where(present, log_pi.clamp(min=self.recentre), log_pi)
+
+    def _draw(
+        self,
+        pi: Distribution,
+        random: RowRandom,
+        budget: int,
+        visited: Visited,
+        rows: Int64[Tensor, "some"],
+        here: Slots | None,
+    ) -> ManySlots:
+        if self.drawing in ("dropped", "projected"):
+            return pi.draw(random, self.draws, budget=None if self.drawing == "dropped" else budget)
+        around = here if self.drawing == "exchanged" else None
+        return new_draws(pi, random, self.draws, budget, visited, rows, here=around)
 
     def _initial(self, candidates: Candidates) -> OptionFloat:
         """Log pi of line 1: the clean categories, nearly certain."""

@@ -22,7 +22,6 @@ from hammingbox.victims.checkpoint import CONFIG, Checkpoint
 from hammingbox.victims.zoo.registry import build
 
 _PCAA = PCAA(leave=False)
-_SWEEP = len(_PCAA.zetas)
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,8 @@ METHODS = (
     Method("gsa", "1 + d^ε", "3 + d^ε", lambda p: 3 + p.d**p.budget),
     Method("gga", "1 + εd", "3 + ε(d-1)", lambda p: 3 + p.budget * (p.d - 1)),
     Method(
-        "pcaa", "C", "1 + Z(2 I n_g + draws)",
-        lambda _p: 1 + _SWEEP * (2 * _PCAA.steps * _PCAA.samples + _PCAA.draws),
+        "pcaa", "C", "1 + R(2 I n_g + draws)",
+        lambda _p: 1 + _PCAA.rounds * (2 * _PCAA.steps * _PCAA.samples + _PCAA.draws),
     ),
 )  # fmt: skip
 
@@ -189,6 +188,6 @@ COMPLEXITY = Complexity(
         "The paper gives orders of growth; here each count is exact. SA and GA need n(d-1) trials, not nd, because "
         "the clean category is known; one more pass scores the clean row. PCAA runs without early stopping, so its "
         "cost is C.",
-        f"PCAA: {_SWEEP} values of zeta, I = {_PCAA.steps}, n_g = {_PCAA.samples}, {_PCAA.draws} draws per row.",
+        f"PCAA: R = {_PCAA.rounds} rounds, I = {_PCAA.steps}, n_g = {_PCAA.samples}, {_PCAA.draws} draws per row.",
     ),
 )

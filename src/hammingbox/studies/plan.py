@@ -27,7 +27,7 @@ _SPENT_SHARE = 0.25
 
 In the attack table, enumeration of single changes spends 0.35 to 0.77 of its bound and PCAA 0.33 to 0.85, averaged over
 broken and unbroken rows; auto spends less. A quarter is within a factor of about three of all but the cheapest runs. It
-also covers the paper's setting of PCAA, which spends at least the first of its four sweeps.
+also covers the paper's setting of PCAA, which spends at least the first round of its sweep.
 """
 
 

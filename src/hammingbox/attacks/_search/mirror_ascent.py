@@ -1,5 +1,8 @@
 """Algorithm 1 by mirror ascent: multiplicative steps on pi, an exact constraint. For rows with thousands of options."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -9,58 +12,74 @@ from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.types import OptionFloat, RowFloat
 
+
+class Estimate(NamedTuple):
+    """The gradient of the expected loss in the weight of every option, from samples.
+
+    Attributes:
+        gradient: the mean over samples.
+        largest_gain: the largest first-order gain of one change from a sample, where samples are discrete rows.
+    """
+
+    gradient: OptionFloat
+    largest_gain: RowFloat | None = None
+
+
+Gradient = Callable[[Distribution], Estimate]
+"""Estimates the gradient under a distribution."""
+
 _MEMORY = 0.5
 """Weight of earlier steps in the running mean of gains that a step follows."""
+
+_MOST = 2.0
+"""The largest move of an option in steps. Only changes that discrete samples have already made can exceed one step."""
 
 _HALVINGS = 25
 
 
-def mirror_ascent(
-    problem: Problem,
-    random: RowRandom,
-    start: Distribution,
-    limit: float,
-    steps: int,
-    samples: int,
-    tau: float,
-    rate: float,
-) -> Distribution:
+def mirror_ascent(start: Distribution, gradient_of: Gradient, limit: float, steps: int, rate: float) -> Distribution:
     """Maximises the expected loss under sum_i CE(x_i, pi_i) <= zeta.
 
-    The log-odds of every option move by its first-order gain, averaged over soft samples of Eq. 4, in units of the
-    row's largest gain. Adam's steps have about the same size for all options; here the best of thousands of options
-    stand out from the many with a small gain. Where the sum exceeds the limit, all log-odds are lowered by the same
-    amount until it does not. This is the projection in Kullback-Leibler divergence, and there is no penalty to choose.
+    The log-odds of every option move by its first-order gain, averaged over samples, in units of the row's largest
+    gain. With discrete samples the unit is the largest gain of a change that a sample has not made: those it has made
+    would hide the differences between the others. Adam's steps have about the same size for all options; here the best
+    of thousands of options stand out from the many with a small gain. Where the sum exceeds the limit, all log-odds are
+    lowered by the same amount until it does not. This is the projection in Kullback-Leibler divergence, and there is no
+    penalty to choose.
 
     Args:
-        problem: of these rows.
-        random: one stream per row.
         start: pi of line 1.
+        gradient_of: averages over n_g samples, soft ones (`soft_gradient`) or hard ones (`HardSamples`).
         limit: zeta.
         steps: I, the number of steps.
-        samples: n_g, Gumbel samples per step.
-        tau: softmax temperature.
         rate: size of the largest move, in units of the log-odds of `start`.
 
-    Cost: steps samples forward and backward passes per row.
+    Cost: `steps` gradients.
     """
-    candidates, layout, log_pi = problem.candidates, problem.candidates.layout, start.log_pi
+    candidates, layout, log_pi = start.candidates, start.candidates.layout, start.log_pi
     moves = candidates.moves
     unit = rate * log_pi.amin(1, keepdim=True).clamp(max=-1.0).neg()
-    mean = torch.zeros_like(log_pi)
+    mean, mean_largest = torch.zeros_like(log_pi), torch.zeros_like(unit)
     for _ in range(steps):
-        gradient = _gradient(problem, random, Distribution(candidates, log_pi), samples, tau)
+        gradient, largest_gain = gradient_of(Distribution(candidates, log_pi))
         gain = gradient - layout.spread(layout.first(gradient))
         mean = _MEMORY * mean + (1 - _MEMORY) * gain.masked_fill(~moves, 0.0)
-        largest = mean.amax(1, keepdim=True).clamp(min=1e-9)
-        log_pi = torch.where(moves, log_pi + unit * (mean / largest).clamp(min=-1.0), log_pi)
+        if largest_gain is None:
+            mean_largest = mean.amax(1, keepdim=True)
+        else:
+            mean_largest = _MEMORY * mean_largest + (1 - _MEMORY) * largest_gain[:, None]
+        step = (mean / mean_largest.clamp(min=1e-9)).clamp(-1.0, _MOST)
+        log_pi = torch.where(moves, log_pi + unit * step, log_pi)
         excess = _excess_log_odds(Distribution(candidates, log_pi), limit)
         log_pi = torch.where(moves, log_pi - excess[:, None], log_pi)
     return Distribution(candidates, log_pi)
 
 
-def _gradient(problem: Problem, random: RowRandom, pi: Distribution, samples: int, tau: float) -> OptionFloat:
-    """The gradient of the loss in the weight of every option, averaged over soft samples, in micro-batches."""
+def soft_gradient(problem: Problem, random: RowRandom, pi: Distribution, samples: int, tau: float) -> Estimate:
+    """The gradient averaged over soft samples of Eq. 4, in micro-batches.
+
+    Cost: `samples` forward and backward passes per row.
+    """
     total: Tensor = torch.zeros_like(pi.log_pi)
     at_once = max(1, problem.soft_rows_at_once // len(problem))
     for done in range(0, samples, at_once):
@@ -69,7 +88,7 @@ def _gradient(problem: Problem, random: RowRandom, pi: Distribution, samples: in
             soft = pi.soft_samples(noise, tau).requires_grad_()
             (gradient,) = torch.autograd.grad(problem.soft_loss(soft).sum(), soft)
         total += gradient.sum(1)
-    return total / samples
+    return Estimate(total / samples)
 
 
 def _excess_log_odds(pi: Distribution, limit: float) -> RowFloat:
