@@ -21,8 +21,12 @@ from hammingbox.cli import (
     train,
     verify,
 )
-from hammingbox.cli.console import fail, out
+from hammingbox.cli.console import fail, out, use_any_encoding
 from hammingbox.errors import HammingboxError
+from hammingbox.files import shown
+
+MOST_THREADS = 256
+"""More threads than cores never help, and thousands of them end the process."""
 
 app = typer.Typer(
     name="hammingbox",
@@ -57,7 +61,8 @@ def _options(
         bool | None, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads torch may use; on a busy machine fewer are faster.")
+        int | None,
+        typer.Option(min=1, max=MOST_THREADS, help="Threads torch may use; on a busy machine fewer are faster."),
     ] = None,
 ) -> None:
     if threads is not None:
@@ -66,8 +71,17 @@ def _options(
 
 def main() -> None:
     """Runs the program; 0 is success, 1 a verification that failed or an interruption, 2 a user's mistake."""
+    use_any_encoding()
     try:
         app()
     except HammingboxError as error:
         fail(str(error))
+        sys.exit(2)
+    except MemoryError:
+        fail("expected enough memory for this command, got too little. Use fewer rows, or a smaller --batch-size.")
+        sys.exit(2)
+    except OSError as error:  # a path that no file can have, a folder that may not be read
+        fail(
+            f"expected a readable file or folder, got {shown(error.filename or 'an error')}: {error.strerror or error}."
+        )
         sys.exit(2)

@@ -14,8 +14,9 @@ from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError
 from hammingbox.evaluation.environment import versions
 from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.result_form import checked_header, read_lines
 from hammingbox.evaluation.verify import Claims, Verification, verify_claims
-from hammingbox.files import read_bytes, read_json, sha256, write_bytes, write_json
+from hammingbox.files import damage_as_file_error, read_bytes, read_json, sha256, write_bytes, write_json
 from hammingbox.threat.goal import AnyOther, Goal, Target, goal_from_json
 from hammingbox.threat.space import Space
 from hammingbox.threat.space_json import space_from_json
@@ -121,41 +122,34 @@ def read_results(path: Path) -> StoredResults:
     Raises:
         FileError: missing, truncated, changed since it was written, or of another format.
     """
-    header = read_json(path.with_suffix(".json"))
-    if not isinstance(header, dict) or header.get("format") not in (1, FORMAT):
-        found = header.get("format") if isinstance(header, dict) else type(header).__name__
-        raise FileError(
-            f"expected a result header of format 1 or {FORMAT} in {path}, got {found!r}. Use the version that wrote it."
-        )
-    rows_path = path.parent / Path(header["rows_file"]).name
+    header = checked_header(read_json(path.with_suffix(".json")), path, formats=(1, FORMAT))
+    rows_path = path.parent / header["rows_file"]
     content = read_bytes(rows_path)
     if sha256(content) != header["rows_sha256"]:
         raise FileError(f"expected the rows that {path} was written with, got a changed or truncated {rows_path.name}.")
     schema = Schema.from_json(header["schema"])
     columns = _COLUMNS_1 if header["format"] == 1 else _COLUMNS
-    reader = csv.reader(io.StringIO(content.decode()))
-    next(reader)
-    lines = list(reader)
-    n, first = len(schema.features), len(columns)
-    lookup = [{category: i for i, category in enumerate(feature.categories)} for feature in schema.features]
+    names = [feature.name for feature in schema.features]
+    n, first = len(names), len(columns)
+    with damage_as_file_error(rows_path, "rows of the header's schema"):
+        lines = read_lines(
+            content, [*columns, *(f"clean {name}" for name in names), *(f"adversarial {name}" for name in names)]
+        )
+        lookup = [{category: i for i, category in enumerate(feature.categories)} for feature in schema.features]
 
-    def column(name: str) -> torch.Tensor:
-        return torch.tensor([int(line[columns.index(name)]) for line in lines], dtype=torch.int64, device="cpu")
+        def column(name: str) -> torch.Tensor:
+            return torch.tensor([int(line[columns.index(name)]) for line in lines], dtype=torch.int64, device="cpu")
 
-    def encode(start: int) -> Ids:
-        rows = [[lookup[i][word] for i, word in enumerate(line[start : start + n])] for line in lines]
-        return torch.tensor(rows, dtype=torch.int64, device="cpu").reshape(len(rows), n)
+        def encode(start: int) -> Ids:
+            rows = [[lookup[i][word] for i, word in enumerate(line[start : start + n])] for line in lines]
+            return torch.tensor(rows, dtype=torch.int64, device="cpu").reshape(len(rows), n)
 
-    try:
         goal = header["goal"] if header["format"] == FORMAT else _goal_of_format_1(lines, schema).to_json()
+        labels = schema.as_labels(column("label"), len(lines))
         return StoredResults(
-            header, schema, goal, column("row"), column("label"), column("success"), column("distance"),
+            header, schema, goal, column("row"), labels, column("success"), column("distance"),
             encode(first), encode(first + n),
         )  # fmt: skip
-    except (KeyError, ValueError, IndexError) as error:
-        raise FileError(
-            f"expected rows of the header's schema in {rows_path}, got something else ({error})."
-        ) from error
 
 
 def _goal_of_format_1(lines: list[list[str]], schema: Schema) -> Goal:

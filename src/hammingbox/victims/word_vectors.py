@@ -7,6 +7,7 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError
+from hammingbox.files import bounded_lines, unreadable
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.category_embedding import CategoryEmbedding
 
@@ -43,8 +44,8 @@ def use_vectors(victim: Victim, schema: Schema, path: Path) -> int:
     final: set[int] = set()
     found: set[int] = set()
     try:
-        with path.open(encoding="utf-8") as lines, torch.no_grad():
-            for number, line in enumerate(lines, 1):
+        with path.open(encoding="utf-8") as text, torch.no_grad():
+            for number, line in enumerate(bounded_lines(text, path), 1):
                 word, _, numbers = line.rstrip("\n").partition(" ")
                 if number == 1 and len(numbers.split()) == 1:
                     continue  # word2vec's text format begins with the table's size
@@ -55,10 +56,10 @@ def use_vectors(victim: Victim, schema: Schema, path: Path) -> int:
                 if places:
                     table[sorted(places)] = _vector(numbers, table.shape[1], path, number).to(table.device)
                     found |= places
-    except OSError as error:
-        raise FileError(f"expected a file of word vectors at {path}, got: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise FileError(f"expected word vectors as UTF-8 text in {path}, got another encoding.") from error
+    except OSError as error:
+        raise unreadable(path, error) from error
     return len(found)
 
 
@@ -67,6 +68,8 @@ def _vector(numbers: str, dim: int, path: Path, line: int) -> torch.Tensor:
         vector = np.array(numbers.split(), dtype=np.float32)
     except ValueError as error:
         raise FileError(f"expected a word and numbers in line {line} of {path}, got {numbers[:40]!r}.") from error
+    if not np.isfinite(vector).all():
+        raise FileError(f"expected finite numbers in line {line} of {path}, got others.")
     if len(vector) != dim:
         raise InputError(
             f"expected {dim} numbers per word in {path}, got {len(vector)} in line {line}. "

@@ -18,6 +18,11 @@ from hammingbox.running.store import Run, Store
 
 What = Literal["runs", "rows"]
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""What a text begins with that a spreadsheet may take for a formula."""
+BINARY = ("parquet", "pdf")
+"""Formats that are no text."""
+
 
 def run_record(store: Store, run: Run) -> dict[str, Any]:
     """One flat record: what was run, its rates with their intervals, and its cost."""
@@ -148,8 +153,19 @@ def _to_csv(found: list[dict[str, Any]]) -> bytes:
     writer = csv.DictWriter(text, list(found[0]), lineterminator="\n")
     writer.writeheader()
     for record in found:
-        writer.writerow({k: json.dumps(v, ensure_ascii=False) if isinstance(v, list) else v for k, v in record.items()})
+        writer.writerow({name: _cell(value) for name, value in record.items()})
     return text.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    """A value as a cell of a CSV file: lists as JSON, and a text that a spreadsheet would run as a formula quoted.
+
+    Class names, paths and categories come from data. An apostrophe before the text makes it a text for every
+    spreadsheet; numbers stay numbers.
+    """
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def _to_parquet(found: list[dict[str, Any]]) -> bytes:

@@ -13,7 +13,9 @@ import torch
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError
 from hammingbox.evaluation.rows import Rows
+from hammingbox.files import parse_json
 from hammingbox.running.store.blobs import blobs_to_ids, blobs_to_logits, ids_to_blobs, logits_to_blobs
+from hammingbox.running.store.checked import check_rows, check_values, checked_run, checked_session
 from hammingbox.running.store.records import Run, RunKey, Session
 from hammingbox.running.store.row_locks import FileLocks, RowLocks
 from hammingbox.running.store.sqlite_file import Database
@@ -57,7 +59,7 @@ class SQLiteStore(Store):
         Raises:
             InputError: the store has no such run.
         """
-        found = self._runs("WHERE runs.id = ?", number)
+        found = self._runs("WHERE runs.id = ?", number) if abs(number) < 2**63 else []
         if not found:
             raise InputError(
                 f"expected the number of a run in {self.path}, got {number}. See `hammingbox results list`."
@@ -72,8 +74,7 @@ class SQLiteStore(Store):
                 f"(SELECT total(seconds) FROM sessions WHERE sessions.run = runs.id) FROM runs {condition} ORDER BY id",
                 values,
             ).fetchall()
-        size = len(_KEY)
-        return [Run(number, RunKey(*rest[:size]), *rest[size:]) for number, *rest in found]
+        return [checked_run(number, rest, self.path) for number, *rest in found]
 
     def sessions(self, run: int) -> list[Session]:
         """The sessions of a run, oldest first."""
@@ -82,8 +83,7 @@ class SQLiteStore(Store):
                 "SELECT started, updated, rows, seconds, environment FROM sessions WHERE run = ? ORDER BY id", (run,)
             ).fetchall()
         return [
-            Session(started, updated, rows, seconds, self.document(environment))
-            for started, updated, rows, seconds, environment in found
+            checked_session(*values, self.document(environment), source=self.path) for *values, environment in found
         ]
 
     def document(self, digest: str) -> Any:
@@ -96,7 +96,9 @@ class SQLiteStore(Store):
             found = connection.execute("SELECT json FROM documents WHERE digest = ?", (digest,)).fetchone()
         if found is None:
             raise FileError(f"expected the document {digest[:12]} in {self.path}, got none. The store is damaged.")
-        return json.loads(found[0])
+        return parse_json(
+            found[0] if isinstance(found[0], str | bytes) else "", f"the document {digest[:12]} of {self.path}"
+        )
 
     def recorded(self, run: int, numbers: Sequence[int]) -> dict[int, bool]:
         """Which of these rows are recorded, and whether they were broken."""
@@ -121,8 +123,9 @@ class SQLiteStore(Store):
         table: list[Any] = [list(c) for c in zip(*found, strict=True)] if found else [[] for _ in columns]
         value = dict(zip(columns, table, strict=True))
         schema = self.schema(self.run(run))
+        check_values(value, _BLOBS, self.path)
         try:
-            return Rows(
+            rows = Rows(
                 numbers=_whole(value["number"]),
                 labels=_whole(value["label"]),
                 clean=blobs_to_ids(value["clean"], len(schema.features)),
@@ -141,6 +144,8 @@ class SQLiteStore(Store):
             )
         except ValueError as error:
             raise FileError(f"expected rows of the run's schema in {self.path}, got {error}.") from error
+        check_rows(rows, schema, self.path)
+        return rows
 
     def begin(self, key: RunKey, *, documents: Mapping[str, Any], name: str, victim: str, model: str) -> int:
         """The number of the run with this key; a new one when there is none."""
