@@ -18,7 +18,7 @@ MOST_ROWS = 10_000_000
 """Largest number of rows of a table, a batch or a split."""
 LARGEST_MEMORY = 2**50
 """Bytes for a micro-batch: more than any machine has."""
-LARGEST = 10**12
+LARGEST = 2**63 - 1
 """Largest whole number of any other setting, such as a limit on passes."""
 
 LIMITS = {

@@ -83,7 +83,7 @@ def _fits(value: Any, kinds: type | tuple[type, ...]) -> bool:
     return isinstance(value, kinds) and (kinds is bool or not isinstance(value, bool))
 
 
-def _edge(number: float) -> float:
+def _edge(number: int | float) -> float:
     try:
         edge = float(number)
     except OverflowError:

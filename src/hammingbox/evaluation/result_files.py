@@ -127,7 +127,7 @@ def read_results(path: Path) -> StoredResults:
     content = read_bytes(rows_path)
     if sha256(content) != header["rows_sha256"]:
         raise FileError(f"expected the rows that {path} was written with, got a changed or truncated {rows_path.name}.")
-    schema = Schema.from_json(header["schema"])
+    schema = Schema.from_json(header.get("schema"))
     columns = _COLUMNS_1 if header["format"] == 1 else _COLUMNS
     names = [feature.name for feature in schema.features]
     n, first = len(names), len(columns)

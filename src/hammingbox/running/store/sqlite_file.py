@@ -7,7 +7,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from hammingbox.errors import FileError
-from hammingbox.files import damage_as_file_error, exists, shown
+from hammingbox.files import exists, shown
 from hammingbox.running.store.tables import FORMAT, create_tables, migrate
 
 APPLICATION = 0x68616D62
@@ -118,8 +118,7 @@ class Database:
         with self.write() as connection:
             version = self._version()  # another program may have been quicker
             if version < FORMAT:
-                with damage_as_file_error(self.path, "a whole store"):
-                    migrate(connection, version)
+                migrate(connection, version)
 
     def _check_whole(self) -> None:
         found = self.connection.execute("PRAGMA quick_check(1)").fetchone()[0]
