@@ -22,7 +22,8 @@ from hammingbox.training.config import TrainConfig
 SCHEMA = Schema((Feature("a", ("x", "y", "z")), Feature("b", ("u", "v"))), ("no", "yes"))
 
 ODD_ARRAYS: tuple[Any, ...] = (
-    [[0, 1]], [[0, 1], [1]], [[0.5, 1]], [["x", "u"]], [[True, False]], [[3, 0]], [[-1, 0]], [0, 1], [], [[]], [[[0, 1]]],
+    [[0, 1]], [[0, 1], [1]], [[0.5, 1]], [["x", "u"]], [[True, False]], [[3, 0]], [[-1, 0]], [0, 1], [], [[]],
+    [[[0, 1]]],
     np.array([[0, 1]], dtype=np.uint8), np.array([[0, 1]], dtype=np.uint16), np.array([[0, 1]], dtype=np.uint32),
     np.array([[0, 2**64 - 1]], dtype=np.uint64), np.array([[0, 1]], dtype=">i4"), np.array([[0.0, 1.0]]),
     np.array([[None, 1]], dtype=object), np.array([["x"]]), np.array(5), np.zeros((0, 2), dtype=np.int64),

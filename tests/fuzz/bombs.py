@@ -148,7 +148,7 @@ def computed_column(seeds: Path, folder: Path) -> None:
 def nested_goal(seeds: Path, folder: Path) -> None:
     goal = '{"kind": "any_other"}'
     for _ in range(400):
-        goal = '{"kind": "either", "goals": [%s, {"kind": "any_other"}]}' % goal
+        goal = f'{{"kind": "either", "goals": [{goal}, {{"kind": "any_other"}}]}}'
     _store(seeds, folder, f"UPDATE documents SET json = '{goal}' WHERE json LIKE '%any_other%'")
 
 
@@ -162,7 +162,8 @@ def machine_sized_options(seeds: Path, folder: Path) -> None:
         (*table, *victim, "--attack", "genetic", "--set", "population=100000000"),
         (*table, *victim, "--attack", "random", "--set", "draws=1000000000000"),
         (*table, *victim, "--batch-size", "1000000000000"), (*table, *victim, "--memory", "9" * 30),
-        ("results", "show", seeds / "store", "9" * 30), ("results", "show", seeds / "store", "1", "--examples", "9" * 30),
+        ("results", "show", seeds / "store", "9" * 30),
+        ("results", "show", seeds / "store", "1", "--examples", "9" * 30),
     ):  # fmt: skip
         assert run_main(*words) == 2, words
 

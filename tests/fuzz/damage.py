@@ -19,7 +19,8 @@ ODD_VALUES: tuple[Any, ...] = (
 ODD_BYTES = (
     b"\x00", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b"\r", b"\r\n", b"\n\n", b'"', b"'", b",", b";", b"\t", b"{", b"[",
     b"]", b"}", b"\\", b"\x1f\x8b", b"PAR1", b"1e999", b"-1", b"NaN", b"9" * 400, b"9" * 5000, b"\xed\xa0\x80", b"\x1a",
-    "é".encode("latin-1"), "é".encode("utf-16"), b"=cmd|' /C calc'!A0", b"\x1b]0;owned\x07", b"<script>", b"%00", b"../",
+    "é".encode("latin-1"), "é".encode("utf-16"), b"=cmd|' /C calc'!A0", b"\x1b]0;owned\x07", b"<script>", b"%00",
+    b"../",
 )  # fmt: skip
 
 

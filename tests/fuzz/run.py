@@ -5,6 +5,7 @@ becomes a file of `tests/fuzz/corpus` when it is mended.
 """
 
 import argparse
+import contextlib
 import json
 import resource
 import shutil
@@ -156,10 +157,8 @@ def _keep(failures: Path, case: str, folder: Path, error: str) -> None:
 
 
 def _reset_peak() -> None:
-    try:
+    with contextlib.suppress(OSError):  # only Linux can; elsewhere the peak is of the whole process
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass  # only Linux can; elsewhere the peak is of the whole process
 
 
 def _peak() -> float:

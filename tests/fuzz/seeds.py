@@ -53,7 +53,9 @@ def write_seeds(folder: Path) -> Path:
 
 def _table(path: Path) -> Path:
     colours, sizes = ("red", "green", "blue"), ("1", "2", "10", "")
-    rows = [[colours[i % 3], sizes[i * 7 % 4], f"{40 + i * 37 % 29}.5", ("no", "yes")[i * 5 % 7 % 2]] for i in range(84)]
+    rows = [
+        [colours[i % 3], sizes[i * 7 % 4], f"{40 + i * 37 % 29}.5", ("no", "yes")[i * 5 % 7 % 2]] for i in range(84)
+    ]
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([["colour", "size", "weight", LABEL], *rows])
     return path

@@ -94,7 +94,11 @@ def _from_parquet(path: Path) -> Columns:
         from pyarrow import parquet
     except ImportError as error:
         raise missing_library("pyarrow", "parquet", f"to read {path}", error) from error
-    with damage_as_file_error(path, "complete Parquet data"), _opened(path) as binary, parquet.ParquetFile(binary) as file:
+    with (
+        damage_as_file_error(path, "complete Parquet data"),
+        _opened(path) as binary,
+        parquet.ParquetFile(binary) as file,
+    ):
         _check_parquet(path, file.metadata)
         builders = [ColumnBuilder(name) for name in file.schema_arrow.names]
         for batch in file.iter_batches():

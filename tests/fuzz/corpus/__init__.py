@@ -1,4 +1,4 @@
-"""Every input that once ended in a traceback, as a file: `TARGET-what.ext`, read again by `make test` and `make fuzz`."""
+"""Every input that once ended in a traceback, as a file `KIND-what.ext` that `make test` and `make fuzz` read again."""
 
 import hashlib
 import json
