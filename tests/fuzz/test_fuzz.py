@@ -17,7 +17,16 @@ from fuzz.damage import KINDS, damaged, damaged_value
 from fuzz.seeds import write_seeds
 from fuzz.targets import TARGETS
 
-SLOW = {"store_file", "store_values", "store_documents", "command_line", "result_header", "result_rows"}
+SLOW = {
+    "api_arguments",
+    "checkpoint_config",
+    "store_file",
+    "store_values",
+    "store_documents",
+    "command_line",
+    "result_header",
+    "result_rows",
+}
 """Targets that run whole commands: fewer examples."""
 
 
@@ -28,7 +37,7 @@ def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", sorted(TARGETS))
 def test_damage_ends_in_a_value_or_a_clear_error(name: str, seeds: Path) -> None:
-    @settings(max_examples=6 if name in SLOW else 12, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=4 if name in SLOW else 10, suppress_health_check=list(HealthCheck))
     @given(random=st.randoms(use_true_random=False))
     def read(random: Random) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -39,7 +48,7 @@ def test_damage_ends_in_a_value_or_a_clear_error(name: str, seeds: Path) -> None
 
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_what_once_failed_is_a_clear_error_now(name: str, seeds: Path, tmp_path: Path) -> None:
-    read_again(name, seeds, tmp_path)
+    read_again(name, seeds, tmp_path, quick=True)
 
 
 @pytest.mark.parametrize("name", QUICK)

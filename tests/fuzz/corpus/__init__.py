@@ -19,8 +19,8 @@ FILES: dict[str, Path] = {
 }
 
 
-def read_again(name: str, seeds: Path, folder: Path) -> None:
-    """Reads a file of the corpus as its first word says."""
+def read_again(name: str, seeds: Path, folder: Path, *, quick: bool = False) -> None:
+    """Reads a file of the corpus as its first word says; quick leaves out the report of a store."""
     path, kind = FILES[name], name.partition("-")[0]
     if kind == "table":
         clear(lambda: load_table(path, label=LABEL))
@@ -49,7 +49,8 @@ def read_again(name: str, seeds: Path, folder: Path) -> None:
         connection = sqlite3.connect(folder / FILE)
         connection.executescript(path.read_text())
         connection.close()
-        for command in (["results", "list"], ["results", "export", "--what", "rows"], ["verify"], ["report"]):
+        more = () if quick else (["results", "list"], ["results", "export", "--what", "rows"], ["report"])
+        for command in (["verify"], *more):
             run_main(*command, folder)
         run_main("results", "show", folder, 1)
     else:

@@ -150,10 +150,14 @@ def _run_cells(record: dict[str, Any], *, proofs: bool) -> tuple[Value, ...]:
 
 def _to_csv(found: list[dict[str, Any]]) -> bytes:
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(found[0]), lineterminator="\n")
-    writer.writeheader()
+    plain = csv.writer(text, lineterminator="\n")
+    # Some versions of Python do not quote a carriage return, and a reader would then see the end of a line.
+    quoting = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    plain.writerow(found[0])
     for record in found:
-        writer.writerow({name: _cell(value) for name, value in record.items()})
+        cells = [_cell(value) for value in record.values()]
+        has_return = any(isinstance(cell, str) and "\r" in cell for cell in cells)
+        (quoting if has_return else plain).writerow(cells)
     return text.getvalue().encode()
 
 
