@@ -50,6 +50,8 @@ def _shown(found: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for number, one in enumerate(found, 1):
         if one["error"]:
             print(f"case {one['case']} failed: {one['error'].strip().splitlines()[-1]}", file=sys.stderr, flush=True)
+        if one.get("seconds", 0.0) > SLOWEST / 4:
+            print(f"case {one['case']}: {one['seconds']:.1f} s, {one['mib']:.0f} MiB", file=sys.stderr, flush=True)
         if number % 500 == 0:
             print(f"{number:,} cases", file=sys.stderr, flush=True)
         yield one
