@@ -14,7 +14,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c
 # Idle OpenMP threads that spin for long make a busy machine ten times slower (measured: 49 s against 4 s per epoch).
 export GOMP_SPINCOUNT ?= 1000
 
-.PHONY: demo test coverage lint hooks smoke bench docs mutants clean
+.PHONY: demo test coverage fuzz lint hooks smoke bench docs mutants clean
 
 $(CORE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -34,6 +34,9 @@ test: $(READY)   ## the whole test suite; the tests of a file share a worker, an
 # Apart from `test`: before Python 3.12 measuring adds 35 to 85 % of processor time.
 coverage: $(READY)  ## the whole test suite, then the share of lines it ran
 	$(BIN)/pytest -n 2 --dist loadscope --cov --cov-report=term
+
+fuzz: $(READY)   ## 6,000 damaged files, stores, command lines and arguments: count, slowest case, peak memory
+	PYTHONPATH=tests $(BIN)/python tests/fuzz/run.py
 
 lint: $(READY)   ## format, style, types, layers, the report's JavaScript
 	$(BIN)/ruff format --check .

@@ -20,7 +20,18 @@ from pathlib import Path
 import torch
 from splice_victim import space, splits
 
-from hammingbox import Checkpoint, Dataset, FileError, FullSpace, Space, TrainConfig, Victim, build, fit, load_checkpoint
+from hammingbox import (
+    Checkpoint,
+    Dataset,
+    FileError,
+    FullSpace,
+    Space,
+    TrainConfig,
+    Victim,
+    build,
+    fit,
+    load_checkpoint,
+)
 from hammingbox.attacks import Attack, Auto, Exhaustive, Swap
 from hammingbox.defences import Defence, PAdvT, SwapTraining
 from hammingbox.evaluation.accuracy import correctly_classified
@@ -83,9 +94,13 @@ def report(title: str, victim: Victim, rows: Dataset, allowed: Space, *, enumera
         left = (~ever).nonzero()[:, 0]
         long_walk = Swap(steps=round(LONGER * passes / (Swap.tries + 2)), patience=4, fresh=True)
         more, cost, _ = attacked(long_walk, victim, rows.take(left), threat, seed=len(SEEDS))
-        line = f"  budget {budget}: auto {[int(found.sum()) for found, _, _ in runs]} of {len(rows)} rows, seeds {SEEDS}"
+        line = (
+            f"  budget {budget}: auto {[int(found.sum()) for found, _, _ in runs]} of {len(rows)} rows, seeds {SEEDS}"
+        )
         line += f", {passes:.0f} passes per row, {unbroken:.0f} per unbroken row"
-        line += f"; together {int(ever.sum())}; a walk of {cost:.0f} passes on the other {len(left)}: +{int(more.sum())}"
+        line += (
+            f"; together {int(ever.sum())}; a walk of {cost:.0f} passes on the other {len(left)}: +{int(more.sum())}"
+        )
         if enumerate_pairs and budget == 2:
             exact, cost, _ = attacked(
                 Exhaustive(verdict=True, max_passes=MOST_PAIRS), victim, rows.take(left), threat, seed=len(SEEDS)

@@ -15,7 +15,19 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
+from hammingbox.settings import whole_number
 from hammingbox.types import Ids
+
+LARGEST_SEED = 2**63 - 1
+
+
+def check_seed(seed: int) -> int:
+    """A seed that a user passed.
+
+    Raises:
+        InputError: it is negative, above 2**63 - 1, or not a whole number.
+    """
+    return whole_number("seed", seed, least=0, most=LARGEST_SEED)
 
 
 class RowRandom:
@@ -31,7 +43,12 @@ class RowRandom:
 
     @classmethod
     def for_rows(cls, seed: int, ids: Ids) -> "RowRandom":
-        """Streams keyed by the content of the rows: equal rows get equal noise."""
+        """Streams keyed by the content of the rows: equal rows get equal noise.
+
+        Raises:
+            InputError: the seed is not a whole number of at least 0.
+        """
+        seed = check_seed(seed)
         content = np.ascontiguousarray(ids.cpu().numpy(), dtype="<i8")
         keys = (int.from_bytes(blake2b(row.tobytes(), digest_size=16).digest()) for row in content)
         streams = [np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, key]))) for key in keys]
@@ -63,8 +80,12 @@ class RowRandom:
 
 
 def torch_generator(seed: int) -> torch.Generator:
-    """A seeded torch generator on the CPU. All of them are made here; the global one is never used."""
-    return torch.Generator(device="cpu").manual_seed(seed)
+    """A seeded torch generator on the CPU. All of them are made here; the global one is never used.
+
+    Raises:
+        InputError: the seed is not a whole number of at least 0.
+    """
+    return torch.Generator(device="cpu").manual_seed(check_seed(seed))
 
 
 @contextmanager

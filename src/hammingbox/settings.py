@@ -1,6 +1,7 @@
-"""Checks the settings of attacks, defences and training when they are created: type, choice and sign."""
+"""Checks the settings of attacks, defences and training when they are created: type, choice, sign and limit."""
 
 import math
+import operator
 from dataclasses import fields
 from functools import cache
 from types import UnionType
@@ -8,11 +9,33 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from hammingbox.errors import InputError, unknown_name
 
+MOST_ROUNDS = 1_000_000
+"""Largest number of rounds: steps, generations, epochs."""
+MOST_POINTS = 10_000
+"""Largest number of points per row that are held at once: samples, members of a population, a beam."""
+MOST_DRAWS = 100_000
+MOST_ROWS = 10_000_000
+"""Largest number of rows of a table, a batch or a split."""
+LARGEST_MEMORY = 2**50
+"""Bytes for a micro-batch: more than any machine has."""
+LARGEST = 2**63 - 1
+"""Largest whole number of any other setting, such as a limit on passes."""
+
+LIMITS = {
+    **dict.fromkeys(("steps", "generations", "epochs", "patience", "ramp", "warm", "starts", "sweep"), MOST_ROUNDS),
+    **dict.fromkeys(("samples", "population", "beam", "flips", "batch", "tries", "n_adv", "extra"), MOST_POINTS),
+    "draws": MOST_DRAWS,
+    **dict.fromkeys(("batch_size", "robust_rows"), MOST_ROWS),
+    "seed": 2**63 - 1,
+}
+"""The largest value of whole-number settings by name: with more, a run would never end or take the whole machine."""
+
 
 def check_settings(settings: Any) -> None:
-    """Rejects a value of the wrong type, a string outside the allowed choices, and a number that is too small.
+    """Rejects a value of the wrong type, a string outside the allowed choices, and a number that is out of range.
 
-    Numbers must be above 0. Those that a class lists in `may_be_zero` may also be 0.
+    Numbers must be above 0. Those that a class lists in `may_be_zero` may also be 0. Whole numbers are at most the
+    number that `LIMITS` gives for their name, or `LARGEST`.
 
     Args:
         settings: a dataclass; each class of its hierarchy lists its own fields in `may_be_zero`.
@@ -38,6 +61,31 @@ def check_settings(settings: Any) -> None:
                 raise InputError(f"expected {name} as a finite number, got {part}.")
             if _is_number(part) and not (part >= 0 if name in may_be_zero else part > 0):
                 raise InputError(f"expected {name} {'of at least' if name in may_be_zero else 'above'} 0, got {part}.")
+            if isinstance(part, int) and part > LIMITS.get(name, LARGEST):
+                raise InputError(f"expected {name} of at most {LIMITS.get(name, LARGEST):,}, got {part:,}.")
+
+
+def whole_number(name: str, value: Any, *, least: int = 1, most: int = LARGEST) -> int:
+    """A whole number that a user passed as an argument, of Python or NumPy.
+
+    Args:
+        name: of the argument.
+        value: what was passed.
+        least: smallest value allowed.
+        most: largest value allowed.
+
+    Raises:
+        InputError: it is a bool, a float or something else, or out of range.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        raise InputError(f"expected {name} as a whole number, got {value!r}.")
+    if not least <= number <= most:
+        raise InputError(f"expected {name} of {least:,} to {most:,}, got {number:,}.")
+    return number
 
 
 @cache

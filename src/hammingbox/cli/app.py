@@ -24,8 +24,12 @@ from hammingbox.cli import (
     verify,
     victims,
 )
-from hammingbox.cli.console import fail, out
+from hammingbox.cli.console import fail, out, use_any_encoding
 from hammingbox.errors import HammingboxError
+from hammingbox.files import shown
+
+MOST_THREADS = 256
+"""More threads than cores never help, and thousands of them end the process."""
 
 app = typer.Typer(
     name="hammingbox",
@@ -61,7 +65,8 @@ def _options(
         bool | None, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads torch may use; on a busy machine fewer are faster.")
+        int | None,
+        typer.Option(min=1, max=MOST_THREADS, help="Threads torch may use; on a busy machine fewer are faster."),
     ] = None,
 ) -> None:
     if threads is not None:
@@ -88,6 +93,7 @@ def main() -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(each) is not signal.SIG_IGN:  # as under nohup
             signal.signal(each, _stop)
+    use_any_encoding()
     try:
         app()
     except HammingboxError as error:
@@ -99,3 +105,11 @@ def main() -> None:
             "give the same command again, and it goes on from there."
         )
         sys.exit(128 + stopped.number)
+    except MemoryError:
+        fail("expected enough memory for this command, got too little. Use fewer rows, or a smaller --batch-size.")
+        sys.exit(2)
+    except OSError as error:  # a path that no file can have, a folder that may not be read
+        fail(
+            f"expected a readable file or folder, got {shown(error.filename or 'an error')}: {error.strerror or error}."
+        )
+        sys.exit(2)

@@ -1,18 +1,40 @@
 """How commands speak: tables and progress for people on a terminal, a line of JSON for machines."""
 
+import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.text import Text
 
-out = Console()
-err = Console(stderr=True)
+from hammingbox.cli.safe_text import escaped_json, one_line, shown_text
+from hammingbox.errors import InputError
+
+
+class SafeConsole(Console):
+    """A console that shows control characters of any text it prints, whichever way the text got there."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The pieces to print. Pieces that rich makes to control the terminal stay as they are."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else shown_text(text), style, control)
+
+
+out = SafeConsole()
+err = SafeConsole(stderr=True)
+
+
+def use_any_encoding() -> None:
+    """Prints escapes for characters that the terminal's encoding does not have, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 class _Rate(ProgressColumn):
@@ -40,15 +62,29 @@ def say(text: str) -> None:
 
 
 def plain(value: object) -> str:
-    """A name or path that stands in markup as it is: brackets in it are no style."""
-    return escape(str(value))
+    """A name or path that stands in markup as it is: brackets in it are no style, and it stays on its line."""
+    return escape(one_line(str(value)))
 
 
 def print_json(value: Any) -> None:
     """A value as JSON on one line of standard output."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.write(escaped_json(json.dumps(value, ensure_ascii=False)) + "\n")
+
+
+def write_output(content: bytes, *, is_text: bool) -> None:
+    """Writes a file's content to standard output: as it is into a pipe, with visible control characters on a terminal.
+
+    Raises:
+        InputError: it is no text, and standard output is a terminal.
+    """
+    if not sys.stdout.isatty():
+        sys.stdout.buffer.write(content)
+        return
+    if not is_text:
+        raise InputError("expected a file for a binary format, got a terminal. Name one with --out.")
+    sys.stdout.write(shown_text(content.decode()))
 
 
 def fail(message: str) -> None:
     """One clear sentence on standard error."""
-    err.print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
+    err.print(Text.assemble(("error: ", "bold red"), one_line(message)), soft_wrap=True)

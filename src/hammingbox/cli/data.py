@@ -11,6 +11,7 @@ from rich.table import Table
 
 from hammingbox.cli.console import out, plain, print_json, say
 from hammingbox.cli.options import DataDir, DataName, Json, Label, SchemaFile, Task
+from hammingbox.cli.safe_text import one_line
 from hammingbox.data.inspection import inspect_table
 from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema_file import write_schema
@@ -68,7 +69,7 @@ def show(
     separator = "" if max(len(c) for c in schema.features[0].categories) == 1 else " "
     for row, label_id in zip(splits.test.ids[:3].tolist(), splits.test.labels[:3].tolist(), strict=True):
         shown = separator.join(schema.decode(row))[:100]
-        out.print(f"  {shown}  {schema.classes[label_id]}", highlight=False, markup=False)
+        out.print(f"  {one_line(shown)}  {one_line(schema.classes[label_id])}", highlight=False, markup=False)
 
 
 @app.command("inspect")

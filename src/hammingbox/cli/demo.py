@@ -14,6 +14,7 @@ from hammingbox.errors import FileError
 from hammingbox.report.comparison import ComparisonJob
 from hammingbox.report.page.folder import write_report
 from hammingbox.running.verify_store import verify_store
+from hammingbox.settings import MOST_ROWS
 from hammingbox.training.standard_job import train_standard
 from hammingbox.victims.checkpoint import load_checkpoint
 
@@ -22,7 +23,7 @@ def demo(
     folder: Annotated[Path, typer.Option("--out", help="Folder for the victim, results and report.")] = Path(
         "runs/demo"
     ),
-    rows: Annotated[int, typer.Option(min=1, help="Test rows attacked.")] = 60,
+    rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="Test rows attacked.")] = 60,
 ) -> None:
     """Trains the Splice LSTM, compares attacks at budgets 1 to 5, verifies the results, writes a report."""
     task, victim = Task.of("splice"), folder / "victim"
@@ -35,7 +36,8 @@ def demo(
         )
         checkpoint = load_checkpoint(victim, schema=schema)
     training = checkpoint.training
-    say(f"victim: LSTM, test accuracy {100 * training['test_accuracy']:.2f} %, trained in {training['seconds']:.0f} s")
+    accuracy, seconds = training.get("test_accuracy", 0.0), training.get("seconds", 0.0)
+    say(f"victim: LSTM, test accuracy {100 * accuracy:.2f} %, trained in {seconds:.0f} s")
     job = ComparisonJob(data="splice", rows=task.part("test", rows), space=task.space())
     comparison = run_comparison(job, checkpoint, victim, folder)
     page = write_report(folder, queried={comparison.weights: comparison.queried})

@@ -25,6 +25,7 @@ from hammingbox.cli.options import (
 )
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.running.probe import PROBES, probe_victim
+from hammingbox.settings import MOST_ROWS
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import load_checkpoint
 
@@ -35,7 +36,7 @@ def diagnose(
     data: DataName,
     victim: VictimPath,
     budgets: Annotated[str, typer.Option(help="Budgets: 1-3 or 1,3.")] = "1-3",
-    rows: Annotated[int, typer.Option(min=1, help="How many test rows are used.")] = 50,
+    rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="How many test rows are used.")] = 50,
     seed: Seed = 0,
     sources: From = None,
     targets: To = None,

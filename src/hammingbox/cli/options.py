@@ -15,7 +15,11 @@ from hammingbox.data.registry import DATASETS
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.running.tasks import SpaceChanges
 from hammingbox.running.tasks import Task as Task
+from hammingbox.seeding import LARGEST_SEED
+from hammingbox.settings import LARGEST_MEMORY, MOST_ROWS
 from hammingbox.threat.goal import Goal, goal_between
+
+MOST_BUDGETS = 1000
 
 DataName = Annotated[
     str, typer.Argument(help=f"Data set ({', '.join(DATASETS)}), or your own CSV or Parquet file.", metavar="DATA")
@@ -29,11 +33,15 @@ VictimPath = Annotated[
     Path,
     typer.Option("--victim", help="Checkpoint folder, or the name of a shipped victim (see `hammingbox victims`)."),
 ]
-Rows = Annotated[int, typer.Option(min=1, help="How many rows of the split are used.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed; with a row's content it decides that row's randomness.")]
+Rows = Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="How many rows of the split are used.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=LARGEST_SEED, help="Seed; with a row's content it decides that row's randomness.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on one line instead of a table.")]
-BatchSize = Annotated[int, typer.Option(min=1, help="Rows attacked together; changes speed, not results.")]
-Memory = Annotated[int, typer.Option(min=1, help="MiB for a micro-batch.")]
+BatchSize = Annotated[
+    int, typer.Option(min=1, max=MOST_ROWS, help="Rows attacked together; changes speed, not results.")
+]
+Memory = Annotated[int, typer.Option(min=1, max=LARGEST_MEMORY // 2**20, help="MiB for a micro-batch.")]
 Device = Annotated[str, typer.Option(help="Where the victim runs: cpu, cuda, cuda:1, ...")]
 From = Annotated[
     list[str] | None, typer.Option("--from", help="Attack rows of this class only (repeatable).", metavar="CLASS")
@@ -127,7 +135,7 @@ def made_from(kind: str, table: Mapping[str, Callable[..., Made]], name: str, se
             raise InputError(f"expected --set NAME=VALUE, got {item!r}.")
         try:
             changes[key] = ast.literal_eval(value.capitalize() if value.lower() in ("true", "false") else value)
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             changes[key] = value
     default: Any = table[name]()
     known = [field.name for field in fields(default)]
@@ -143,12 +151,13 @@ def budgets_from(text: str) -> list[int]:
     Raises:
         InputError: anything else.
     """
-    if match := re.fullmatch(r"(\d+)-(\d+)", text.strip()):
-        budgets = list(range(int(match[1]), int(match[2]) + 1))
-    elif re.fullmatch(r"\d+(,\d+)*", text.strip()):
-        budgets = [int(part) for part in text.split(",")]
-    else:
-        budgets = []
-    if not budgets:
-        raise InputError(f"expected budgets such as 1-5 or 1,3,5, got {text!r}.")
-    return budgets
+    found: Sequence[int] = ()
+    if match := re.fullmatch(r"(\d{1,12})-(\d{1,12})", text.strip(), re.ASCII):
+        found = range(int(match[1]), int(match[2]) + 1)
+    elif re.fullmatch(r"\d{1,12}(,\d{1,12})*", text.strip(), re.ASCII):
+        found = [int(part) for part in text.split(",")]
+    if not found:
+        raise InputError(f"expected budgets such as 1-5 or 1,3,5, got {text!r:.80}.")
+    if len(found) > MOST_BUDGETS:
+        raise InputError(f"expected at most {MOST_BUDGETS} budgets, got {len(found):,}. Choose some of them.")
+    return list(found)

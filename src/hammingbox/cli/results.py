@@ -1,6 +1,5 @@
 """`hammingbox results`: what a results folder holds."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, get_args
 
@@ -8,13 +7,14 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from hammingbox.cli.console import out, plain, print_json, say
+from hammingbox.cli.console import out, plain, print_json, say, write_output
 from hammingbox.cli.options import Json
 from hammingbox.cli.tables import show_table
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.files import write_bytes
-from hammingbox.report.artefacts.export import FORMATS, What, records, row_records, run_record, short_table
+from hammingbox.report.artefacts.export import BINARY, FORMATS, What, records, row_records, run_record, short_table
 from hammingbox.running.store import open_store
+from hammingbox.settings import MOST_ROWS
 
 app = typer.Typer(help="Lists, shows and exports what a results folder holds.", no_args_is_help=True)
 
@@ -36,7 +36,7 @@ def list_runs(folder: Folder, json: Json = False) -> None:
 def show_run(
     folder: Folder,
     run: Annotated[int, typer.Argument(help="Number of the run, see `results list`.")],
-    examples: Annotated[int, typer.Option(min=0, help="Broken rows to show.")] = 3,
+    examples: Annotated[int, typer.Option(min=0, max=MOST_ROWS, help="Broken rows to show.")] = 3,
     json: Json = False,
 ) -> None:
     """One run: its settings, rates, sessions with their environment, and some broken rows."""
@@ -54,11 +54,12 @@ def show_run(
         table.add_row(name, Text(f"{value:.4g}" if isinstance(value, float) else str(value)))
     out.print(table)
     for session in sessions:
-        env = session.environment
+        env = {name: plain(value) for name, value in session.environment.items() if value}
         say(
-            f"session from {session.started} to {session.updated}: {session.rows} rows, {session.seconds:.1f} s, "
-            f"hammingbox {env['hammingbox']} (git {env['git'] or 'unknown'}), torch {env['torch']}, "
-            f"{env['threads']} of {env['cores']} cores"
+            f"session from {plain(session.started)} to {plain(session.updated)}: {session.rows} rows, "
+            f"{session.seconds:.1f} s, hammingbox {env.get('hammingbox', 'unknown')} "
+            f"(git {env.get('git', 'unknown')}), torch {env.get('torch', 'unknown')}, "
+            f"{env.get('threads', '?')} of {env.get('cores', '?')} cores"
         )
     for row in broken:
         changes = [
@@ -91,4 +92,4 @@ def export(
         write_bytes(file, content)
         say(f"{len(found):,} {what} written to {plain(file)}")
     else:
-        sys.stdout.buffer.write(content)
+        write_output(content, is_text=form not in BINARY)

@@ -38,6 +38,8 @@ _TEST = RemoteFile(
     1_857_427,
 )
 _TRAINING_SHARE = 0.95
+_INFLATED = 256
+"""MiB of the texts after inflation, with room to spare."""
 _CODES = np.zeros(256, dtype=np.uint8)
 _CODES[[ord(letter) for letter in ALPHABET]] = range(len(ALPHABET))
 
@@ -87,7 +89,7 @@ def _read(path: Path, length: int) -> Dataset:
 
 def _build(path: Path, length: int) -> Arrays:
     labels, rows = [], []
-    for line, fields in read_rows(path):
+    for line, fields in read_rows(path, inflated=_INFLATED):
         if line == 1 and not fields[0].isdigit():
             continue  # a header
         if len(fields) < 3 or fields[0] not in {"1", "2", "3", "4"}:

@@ -1,6 +1,5 @@
 """Caches arrays that are slow to build. The key is the content of the files they were built from."""
 
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ def cached_arrays(name: str, sources: Sequence[Path], settings: str, build: Call
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError):
+    except Exception:  # a damaged file may raise any error inside the reader, even that it is encrypted
         arrays = build()
     try:
         with atomic_write(path) as file:

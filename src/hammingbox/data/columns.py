@@ -107,4 +107,6 @@ class ColumnBuilder:
 
     def build(self) -> Column:
         """The column of all rows added so far."""
-        return Column(self.name, tuple(self._code_of), np.array(self._codes, dtype=np.int32))
+        # The codes are not copied: a large table would take twice the memory.
+        codes = np.frombuffer(self._codes, dtype=np.int32) if self._codes else np.empty(0, dtype=np.int32)
+        return Column(self.name, tuple(self._code_of), codes)

@@ -10,9 +10,13 @@ import torch
 from torch import Tensor
 
 from hammingbox.data.schema import Schema
+from hammingbox.data.whole_numbers import whole_numbers
 from hammingbox.errors import InputError
 from hammingbox.files import sha256
 from hammingbox.types import Ids, Labels
+
+Chosen = Tensor | slice | Sequence[int] | np.ndarray[Any, np.dtype[Any]]
+"""Rows of a data set: indices, a mask or a slice."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +25,8 @@ class Dataset:
 
     Attributes:
         schema: what the ids mean.
-        ids: (rows, features), any integer type; `batch` converts to int64.
-        labels: (rows,) class ids.
+        ids: (rows, features), any integer type; a NumPy array or lists become a tensor; `batch` converts to int64.
+        labels: (rows,) class ids; an array or a list becomes a tensor.
         name: shown in results.
         numbers: (rows,) the number of each row in its source. `take` keeps it, so a result names the same row
             whichever part of the data it was computed on.
@@ -38,12 +42,16 @@ class Dataset:
     numbers: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.int64, device="cpu"))
 
     def __post_init__(self) -> None:
+        if not isinstance(self.schema, Schema):
+            raise InputError(f"expected a Schema, got {type(self.schema).__name__}.")
+        for name, what in (("ids", f"category ids in {self.name}"), ("labels", "labels"), ("numbers", "row numbers")):
+            object.__setattr__(self, name, whole_numbers(getattr(self, name), what))
         self.schema.check_ids(self.ids, what=self.name)
         self.schema.check_labels(self.labels, len(self.ids))
         if len(self.numbers) == 0:
             object.__setattr__(self, "numbers", torch.arange(len(self.ids), device=self.ids.device))
-        if len(self.numbers) != len(self.ids):
-            raise InputError(f"expected {len(self.ids)} row numbers, got {len(self.numbers)}.")
+        if self.numbers.shape != (len(self.ids),):
+            raise InputError(f"expected {len(self.ids)} row numbers, got {self.numbers.numel()}.")
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -55,14 +63,14 @@ class Dataset:
             for name, value in vars(self).items()
         }
 
-    def take(self, rows: Tensor | slice) -> "Dataset":
+    def take(self, rows: Chosen) -> "Dataset":
         """Some rows, in the given order.
 
         Args:
-            rows: indices, a mask or a slice.
+            rows: indices or a mask (a tensor, an array or a list), or a slice.
         """
-        rows = self._index(rows)
-        return self._of_checked(self.ids[rows], self.labels[rows], self.numbers[rows])
+        index = self._index(rows)
+        return self._of_checked(self.ids[index], self.labels[index], self.numbers[index])
 
     @staticmethod
     def join(parts: "Sequence[Dataset]") -> "Dataset":
@@ -80,17 +88,17 @@ class Dataset:
         ids, labels, numbers = (torch.cat([getattr(p, name) for p in parts]) for name in ("ids", "labels", "numbers"))
         return parts[0]._of_checked(ids, labels, numbers)
 
-    def batch(self, rows: Tensor | slice, device: torch.device | str | None = None) -> tuple[Ids, Labels]:
+    def batch(self, rows: Chosen, device: torch.device | str | None = None) -> tuple[Ids, Labels]:
         """Ids and labels of some rows as int64.
 
         Args:
-            rows: indices, a mask or a slice.
+            rows: indices or a mask (a tensor, an array or a list), or a slice.
             device: where to put them; None leaves them on the device of the data set, which is the CPU for every
                 loader of this package.
         """
-        rows = self._index(rows)
+        index = self._index(rows)
         device = self.ids.device if device is None else device
-        return self.ids[rows].to(device, torch.int64), self.labels[rows].to(device, torch.int64)
+        return self.ids[index].to(device, torch.int64), self.labels[index].to(device, torch.int64)
 
     @cached_property
     def digest(self) -> str:
@@ -99,13 +107,21 @@ class Dataset:
         labels = np.ascontiguousarray(self.labels.cpu().numpy(), dtype="<i8")
         return sha256(self.schema.digest.encode(), ids.tobytes(), labels.tobytes())
 
-    def _index(self, rows: Tensor | slice) -> Tensor | slice:
+    def _index(self, chosen: Chosen) -> Tensor | slice:
         """Rows on the device of the data set: they are often chosen by a victim that is on another device."""
-        if isinstance(rows, slice):
-            return rows
-        if rows.dim() != 1:
-            raise InputError(f"expected rows as a list of indices or a mask, got shape {tuple(rows.shape)}.")
-        return rows.to(self.ids.device)
+        if isinstance(chosen, slice):
+            return chosen
+        index = (
+            torch.as_tensor(chosen, device=self.ids.device)
+            if _is_mask(chosen)
+            else whole_numbers(chosen, "indices of rows")
+        )
+        if index.dim() != 1:
+            raise InputError(f"expected rows as a list of indices or a mask, got shape {tuple(index.shape)}.")
+        rows, is_mask = len(self), index.dtype == torch.bool
+        if len(index) != rows if is_mask else bool(((index < -rows) | (index >= rows)).any()):
+            raise InputError(f"expected indices of {len(self)} rows or a mask over them, got others.")
+        return index.to(self.ids.device)
 
     def _of_checked(self, ids: Tensor, labels: Tensor, numbers: Tensor) -> "Dataset":
         """A data set of rows that were checked when the first data set that held them was made."""
@@ -127,6 +143,12 @@ class Splits:
     def schema(self) -> Schema:
         """The schema that all parts share."""
         return self.train.schema
+
+
+def _is_mask(rows: Any) -> bool:
+    if isinstance(rows, Tensor):
+        return rows.dtype == torch.bool
+    return np.asarray(rows).dtype == np.bool_
 
 
 def _is_partial_view(tensor: Tensor) -> bool:

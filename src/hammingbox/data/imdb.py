@@ -10,7 +10,7 @@ Known layouts, in the folder `imdb` of the data folder or in the data folder its
 All layouts give the same rows in the same order.
 """
 
-import gzip
+import io
 import json
 import tarfile
 import zlib
@@ -22,6 +22,7 @@ from hammingbox.data.dataset import Splits
 from hammingbox.data.fetch import RemoteFile, find_or_download
 from hammingbox.data.texts import LENGTH, SIZE, Labelled, content_key, from_arrays, text_splits, to_arrays
 from hammingbox.errors import FileError
+from hammingbox.files import LONGEST_LINE, bounded_lines, open_gzip
 from hammingbox.text.tokens import TOKEN
 
 CLASSES = ("negative", "positive")
@@ -43,6 +44,9 @@ TRAINING: dict[str, dict[str, int | float]] = {
 
 _FORMAT = "1"
 """Part of the cache key. Increase it when a change of the code gives other rows for the same reviews."""
+
+_INFLATED = 512
+"""MiB of the reviews after inflation, with room to spare."""
 
 Reviews = dict[str, list[Labelled]]
 """The reviews of the parts "train" and "test"."""
@@ -98,7 +102,7 @@ def read(source: Path) -> Reviews:
     reviews: Reviews = {"train": [], "test": []}
     try:
         for part, label, text in _reader(source)(source):
-            if label not in (0, 1):
+            if label not in (0, 1) or not isinstance(text, str):
                 raise FileError(f"expected the labels 0 and 1 in {source}, got {label!r}.")
             reviews[part].append(Labelled(text, int(label)))
     except UnicodeDecodeError as error:
@@ -107,7 +111,7 @@ def read(source: Path) -> Reviews:
         raise FileError(
             f"expected a complete file at {source}, got a damaged or truncated one ({error}). Get it again."
         ) from error
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise FileError(
             f"expected movie reviews in {source}, got something else ({type(error).__name__}: {error}). "
             f"Known layouts: {', '.join(LAYOUTS)}."
@@ -134,8 +138,9 @@ def _reader(source: Path) -> Callable[[Path], Iterator[_Raw]]:
 
 def _read_jsonl(source: Path) -> Iterator[_Raw]:
     for part in ("train", "test"):
-        with gzip.open(source.with_name(f"{part}.jsonl.gz"), "rt", encoding="utf-8") as lines:
-            for line in lines:
+        packed = source.with_name(f"{part}.jsonl.gz")
+        with open_gzip(packed, _INFLATED) as binary:
+            for line in bounded_lines(io.TextIOWrapper(binary, encoding="utf-8"), packed):
                 row = json.loads(line)
                 yield part, row["label"], row["text"]
 
@@ -149,13 +154,15 @@ def _read_folder(source: Path) -> Iterator[_Raw]:
 
 def _read_archive(source: Path) -> Iterator[_Raw]:
     folders = {("train", "neg"): 0, ("train", "pos"): 1, ("test", "neg"): 0, ("test", "pos"): 1}
-    with tarfile.open(source, "r|gz") as archive:
+    with open_gzip(source, _INFLATED) as binary, tarfile.open(fileobj=binary, mode="r|") as archive:
         for member in archive:
             parts = Path(member.name).parts
             if member.isfile() and len(parts) == 4 and (parts[1], parts[2]) in folders:
                 content = archive.extractfile(member)
                 if content is None:
                     raise tarfile.ReadError(f"{member.name} has no content")
+                if member.size > LONGEST_LINE:
+                    raise tarfile.ReadError(f"{member.name} has {member.size:,} bytes, too many for a review")
                 yield parts[1], folders[parts[1], parts[2]], content.read().decode("utf-8")
 
 

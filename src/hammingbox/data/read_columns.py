@@ -4,8 +4,8 @@ Only Parquet needs a library that the core install lacks (pyarrow). A frame is u
 ``frame[name]``, so neither pandas nor polars is imported.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import io
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from math import isnan
 from pathlib import Path
@@ -16,11 +16,15 @@ import numpy as np
 from hammingbox.data.columns import ColumnBuilder, Columns
 from hammingbox.data.delimited import read_rows
 from hammingbox.errors import FileError, InputError, missing_library
-from hammingbox.files import unreadable
+from hammingbox.files import INFLATED_VARIABLE, damage_as_file_error, inflated_limit, unreadable
+from hammingbox.settings import MOST_ROWS
 
 PARQUET = (".parquet", ".pq")
-_CHUNK = 4096
-"""Lines of a CSV file that are turned into columns at once."""
+MOST_COLUMNS = 50_000
+MOST_CELLS = 200_000_000
+"""Rows times columns: each cell takes four bytes when a table is read, and as many when it is encoded."""
+_CHUNK, _CHUNK_CELLS = 4096, 2**20
+"""Lines of a CSV file that are turned into columns at once, and their cells at most."""
 
 Frame = Any
 """A pandas or polars frame, or a mapping from column names to values."""
@@ -52,13 +56,16 @@ def _from_csv(path: Path, encoding: str) -> Columns:
     rows = read_rows(path, encoding=encoding)
     _, header = next(rows)
     builders = [ColumnBuilder(name) for name in header]
-    while chunk := list(islice(rows, _CHUNK)):
+    # Wide lines are read in smaller chunks: a short line with many delimiters stands for many strings.
+    size = max(1, min(_CHUNK, _CHUNK_CELLS // len(builders)))
+    while chunk := list(islice(rows, size)):
         for line, fields in chunk:
             if len(fields) != len(builders):
                 raise FileError(
                     f"expected {len(builders)} fields in line {line} of {path}, as in its header, got {len(fields)}. "
                     "Repair that line, or quote fields that contain the delimiter."
                 )
+        _check_size(path, len(builders[0]) + len(chunk), len(builders))
         for builder, texts in zip(builders, zip(*(fields for _, fields in chunk), strict=True), strict=True):
             builder.add(texts)
     return Columns(str(path), tuple(builder.build() for builder in builders))
@@ -72,7 +79,10 @@ def _from_frame(frame: Frame) -> Columns:
         )
     builders = [ColumnBuilder(name) for name in names]
     for name, builder in zip(names, builders, strict=True):
-        builder.add(map(_text, frame[name]))
+        values = frame[name]
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise InputError(f"expected a list of values in column {name!r}, got {values!r:.80}.")
+        builder.add(map(_text, values))
     if len({len(builder) for builder in builders}) > 1:
         raise InputError(f"expected columns of one length, got {', '.join(str(len(b)) for b in builders)} values.")
     return Columns("the frame", tuple(builder.build() for builder in builders))
@@ -84,9 +94,15 @@ def _from_parquet(path: Path) -> Columns:
         from pyarrow import parquet
     except ImportError as error:
         raise missing_library("pyarrow", "parquet", f"to read {path}", error) from error
-    with _parquet_errors(path, pyarrow.ArrowException), path.open("rb") as binary, parquet.ParquetFile(binary) as file:
+    with (
+        damage_as_file_error(path, "complete Parquet data"),
+        _opened(path) as binary,
+        parquet.ParquetFile(binary) as file,
+    ):
+        _check_parquet(path, file.metadata)
         builders = [ColumnBuilder(name) for name in file.schema_arrow.names]
         for batch in file.iter_batches():
+            _check_size(path, len(builders[0]) + len(batch), len(builders))
             for builder, values in zip(builders, batch.columns, strict=True):
                 coded = values if pyarrow.types.is_dictionary(values.type) else values.dictionary_encode()
                 texts = [_text(value) for value in coded.dictionary.to_pylist()]
@@ -96,14 +112,43 @@ def _from_parquet(path: Path) -> Columns:
     return Columns(str(path), tuple(builder.build() for builder in builders))
 
 
-@contextmanager
-def _parquet_errors(path: Path, damaged: type[Exception]) -> Iterator[None]:
+def _opened(path: Path) -> io.BufferedReader:
     try:
-        yield
-    except damaged as error:
-        raise FileError(f"expected complete Parquet data in {path}, got: {error}. Get the file again.") from error
-    except OSError as error:
+        return path.open("rb")
+    except (OSError, ValueError) as error:
         raise unreadable(path, error) from error
+
+
+def _check_parquet(path: Path, metadata: Any) -> None:
+    """Checks what a Parquet file says about itself before its data is inflated.
+
+    Raises:
+        FileError: it has no columns, more than tables may have, or more inflated data than the limit.
+    """
+    if metadata.num_columns == 0:
+        raise FileError(f"expected columns in {path}, got none.")
+    _check_size(path, metadata.num_rows, metadata.num_columns)
+    size, limit = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)), inflated_limit()
+    if size > limit:
+        raise FileError(
+            f"expected at most {limit // 2**20} MiB of inflated data in {path}, got {size // 2**20} MiB. "
+            f"If you trust the file, set {INFLATED_VARIABLE} to the MiB it may have."
+        )
+
+
+def _check_size(path: Path, rows: int, columns: int) -> None:
+    """Checks that a table is one that can be attacked.
+
+    Raises:
+        FileError: it has too many rows, columns or cells.
+    """
+    for found, most, what in (
+        (rows, MOST_ROWS, "rows"),
+        (columns, MOST_COLUMNS, "columns"),
+        (rows * columns, MOST_CELLS, "cells"),
+    ):
+        if found > most:
+            raise FileError(f"expected a table of at most {most:,} {what} in {path}, got more. Take a part of it.")
 
 
 def _text(value: Any) -> str:

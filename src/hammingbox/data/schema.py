@@ -1,5 +1,6 @@
 """What the ids of a row mean: the features, the categories of each feature, and the classes."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,16 +9,28 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hammingbox.data.whole_numbers import whole_numbers
 from hammingbox.errors import FileError, InputError
 from hammingbox.files import sha256
+from hammingbox.types import Ids, Labels
+
+_SEPARATORS = "\x1d\x1e\x1f"
+"""Stand between names in the text that `Schema.digest` hashes."""
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A column: its name and its categories. The id of a category is its index in the tuple."""
+    """A column: its name and its categories. The id of a category is its index in the tuple.
+
+    Raises:
+        InputError: `categories` is one string, whose letters would become categories, or no sequence at all.
+    """
 
     name: str
     categories: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", _listed(self.categories, f"categories of feature {self.name!r}"))
 
 
 @dataclass(frozen=True)
@@ -28,19 +41,21 @@ class Schema:
     classes: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "features", _listed(self.features, "features"))
+        object.__setattr__(self, "classes", _listed(self.classes, "classes"))
         if not self.features:
             raise InputError("expected a schema with at least one feature, got none.")
+        if not all(isinstance(feature, Feature) for feature in self.features):
+            raise InputError("expected features as Feature(name, categories), got something else.")
         if len(self.classes) < 2:
             raise InputError(f"expected at least two classes, got {list(self.classes)}.")
-        for vocabulary in {id(f.categories): f.categories for f in self.features}.values():
-            if not vocabulary or len(set(vocabulary)) != len(vocabulary):
-                owner = next(f.name for f in self.features if f.categories is vocabulary)
-                raise InputError(
-                    f"expected distinct categories in feature {owner!r}, got {len(vocabulary)} with repeats."
-                )
-        names = [feature.name for feature in self.features]
-        if len(set(names)) != len(names):
-            raise InputError("expected distinct feature names, got repeats. Rename the repeated columns.")
+        _check_names(self.classes, "classes")
+        _check_names([feature.name for feature in self.features], "feature names")
+        # Positions of a text share one vocabulary, which is checked once.
+        for feature in {id(feature.categories): feature for feature in self.features}.values():
+            if not feature.categories:
+                raise InputError(f"expected at least one category in feature {feature.name!r}, got none.")
+            _check_names(feature.categories, f"categories in feature {feature.name!r}")
 
     @classmethod
     def sequence(cls, length: int, alphabet: Iterable[str], classes: Iterable[str], *, prefix: str = "") -> "Schema":
@@ -63,6 +78,10 @@ class Schema:
     def digest(self) -> str:
         """Identifies the meaning of ids: weights and results with equal digests belong together."""
         vocabularies, places = self._vocabularies()
+        lists = [*vocabularies, [feature.name for feature in self.features], self.classes]
+        if any(mark in text for text in map("".join, lists) for mark in _SEPARATORS):
+            # A separator inside a name would make two schemas one. Other schemas keep the hash that files know.
+            return sha256(b"\x1c", json.dumps(self.to_json(), sort_keys=True).encode())
         joined = ("\x1e".join("\x1f".join(words) for words in vocabularies)).encode()
         names = "\x1f".join(feature.name for feature in self.features).encode()
         return sha256(
@@ -108,12 +127,11 @@ class Schema:
             InputError: the type or shape is wrong, or an id is not a category of its feature.
         """
         n = len(self.features)
+        ids = whole_numbers(ids, f"category ids in {what}")
         if ids.dim() != 2 or ids.shape[1] != n:
             raise InputError(
                 f"expected {what} of shape (batch, {n}), got {tuple(ids.shape)}. Each row needs one id per feature."
             )
-        if ids.is_floating_point() or ids.dtype == torch.bool:
-            raise InputError(f"expected integer category ids in {what}, got {ids.dtype}. Pass ids, not one-hot rows.")
         limits = torch.tensor(self.cardinalities, device=ids.device)
         wrong = ((ids < 0) | (ids >= limits)).nonzero()
         if len(wrong):
@@ -129,15 +147,36 @@ class Schema:
         Raises:
             InputError: the number, type or range of labels is wrong.
         """
-        if labels.shape != (rows,) or labels.is_floating_point() or labels.dtype == torch.bool:
+        labels = whole_numbers(labels, "labels")
+        if labels.shape != (rows,):
             raise InputError(f"expected {rows} integer labels, got {labels.dtype} of shape {tuple(labels.shape)}.")
         wrong = ((labels < 0) | (labels >= len(self.classes))).nonzero()
         if len(wrong):
             row = int(wrong[0, 0])
             raise InputError(
-                f"expected labels 0..{len(self.classes) - 1} ({', '.join(self.classes)}), "
+                f"expected labels 0..{len(self.classes) - 1} ({', '.join(self.classes[:12])}), "
                 f"got {int(labels[row])} in row {row}."
             )
+
+    def as_ids(self, rows: Any, *, what: str = "rows") -> Ids:
+        """Rows that a user passed (a tensor, an array or lists, of any integer type) as checked int64 ids.
+
+        Raises:
+            InputError: they are not rows of this schema.
+        """
+        ids = whole_numbers(rows, f"category ids in {what}")
+        self.check_ids(ids, what=what)
+        return ids.to(torch.int64)
+
+    def as_labels(self, labels: Any, rows: int) -> Labels:
+        """Labels that a user passed (a tensor, an array or a list, of any integer type) as checked int64 class ids.
+
+        Raises:
+            InputError: they are not one class id per row.
+        """
+        found = whole_numbers(labels, "labels")
+        self.check_labels(found, rows)
+        return found.to(torch.int64)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON form; a vocabulary that many positions share is written once."""
@@ -157,12 +196,14 @@ class Schema:
             FileError: the value is not a schema.
         """
         try:
-            vocabularies = [tuple(words) for words in value["vocabularies"]]
+            vocabularies = [_listed(words, "categories") for words in value["vocabularies"]]
+            if any(isinstance(place, bool) or place < 0 for _, place in value["features"]):
+                raise ValueError("expected a vocabulary counted from 0")
             return cls(
                 tuple(Feature(name, vocabularies[place]) for name, place in value["features"]),
-                tuple(value["classes"]),
+                _listed(value["classes"], "classes"),
             )
-        except (KeyError, TypeError, IndexError, ValueError) as error:
+        except (KeyError, TypeError, IndexError, ValueError, OverflowError, AttributeError) as error:
             raise FileError(
                 f"expected a schema (vocabularies, features, classes), got damaged JSON ({error})."
             ) from error
@@ -183,3 +224,33 @@ class Schema:
                 by_identity[id(feature.categories)] = place
             places.append(place)
         return list(index), places
+
+
+def _listed(values: Any, what: str) -> tuple[Any, ...]:
+    """A sequence as a tuple.
+
+    Raises:
+        InputError: it is one string, or nothing that has items.
+    """
+    if isinstance(values, tuple):
+        return values
+    if isinstance(values, str | bytes | dict) or not isinstance(values, Iterable):
+        raise InputError(f"expected a list of {what}, got {values!r:.80}. Write them as a tuple, one text each.")
+    return tuple(values)
+
+
+def _check_names(names: Sequence[Any], what: str) -> None:
+    """Checks that names are distinct texts which can be written to a file.
+
+    Raises:
+        InputError: they are not.
+    """
+    if not all(isinstance(name, str) for name in names):
+        odd = next(name for name in names if not isinstance(name, str))
+        raise InputError(f"expected {what} as text, got {odd!r:.80}. Write numbers as text.")
+    if len(set(names)) != len(names):
+        raise InputError(f"expected distinct {what}, got {len(names)} with repeats. Rename the repeated ones.")
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"expected {what} as text that UTF-8 can write, got half of a surrogate pair.") from error

@@ -1,7 +1,7 @@
 """schema.toml: the schema of a user's table as a file that can be edited."""
 
-import tomllib
 from collections.abc import Mapping
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import tomli_w
 
 from hammingbox.data.table_schema import MISSING, UNKNOWN, ColumnRules, TableSchema
 from hammingbox.errors import FileError, HammingboxError, unknown_name
-from hammingbox.files import read_bytes, write_bytes
+from hammingbox.files import read_toml, write_bytes
 
 _HEADER = f"""\
 # What hammingbox knows about this table. Edit it, then pass it as --schema.
@@ -50,13 +50,11 @@ def read_schema(path: Path) -> TableSchema:
     Raises:
         FileError: it is missing, is not TOML, or has unknown or invalid entries.
     """
+    value = read_toml(path)
     try:
-        value = tomllib.loads(read_bytes(path).decode())
         head = _checked(value, _TABLE, ("label", "columns"))
         columns = tuple(ColumnRules(**_checked(entry, _COLUMN, ("name",))) for entry in head["columns"])
         return TableSchema(**{**head, "columns": columns, "classes": head.get("classes") or None})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileError(f"expected TOML in {path}, got: {error}. Repair that line.") from error
     except HammingboxError as error:
         raise FileError(f"{path}: {error}") from error
 
@@ -72,12 +70,27 @@ def _checked(value: Mapping[str, Any], known: Mapping[str, type], needed: tuple[
             raise unknown_name("entry", key, known)
         parts = content if isinstance(content, list) else [content]
         kinds = (int, float) if known[key] is float else known[key]
-        if isinstance(content, list) != (key in _LISTS) or not all(isinstance(part, kinds) for part in parts):
+        if isinstance(content, list) != (key in _LISTS) or not all(_fits(part, kinds) for part in parts):
             kind = "numbers" if known[key] is float else "quoted strings" if known[key] is str else "true or false"
-            raise FileError(f"expected {'a list of ' * (key in _LISTS)}{kind} for {key!r}, got {content!r}.")
-        numbers = (float(part) for part in parts) if known[key] is float else parts
+            raise FileError(f"expected {'a list of ' * (key in _LISTS)}{kind} for {key!r}, got {content!r:.200}.")
+        numbers = [_edge(part) for part in parts] if known[key] is float else parts
         checked[key] = tuple(numbers) if key in _LISTS else content
     return checked
+
+
+def _fits(value: Any, kinds: type | tuple[type, ...]) -> bool:
+    """Whether a value has a type; true and false are no numbers."""
+    return isinstance(value, kinds) and (kinds is bool or not isinstance(value, bool))
+
+
+def _edge(number: int | float) -> float:
+    try:
+        edge = float(number)
+    except OverflowError:
+        edge = inf
+    if not isfinite(edge):
+        raise FileError("expected finite numbers for 'bins', got one that is not a number or too large.")
+    return edge
 
 
 def _plain(value: Any) -> Any:

@@ -14,12 +14,13 @@ import torch
 
 from hammingbox.data.dataset import Dataset
 from hammingbox.data.schema import Schema
-from hammingbox.errors import FileError, HammingboxError, InputError
+from hammingbox.errors import FileError, HammingboxError
 from hammingbox.evaluation.environment import versions
 from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.evaluation.known_attack import attack_from_repr
+from hammingbox.evaluation.result_form import checked_header, read_lines
 from hammingbox.evaluation.verify import ELSEWHERE, TIE, Claims, Verification, verify_claims
-from hammingbox.files import read_bytes, read_json, sha256, write_bytes, write_json
+from hammingbox.files import damage_as_file_error, read_bytes, read_json, sha256, write_bytes, write_json
 from hammingbox.threat.goal import AnyOther, Goal, Target, goal_from_json
 from hammingbox.threat.space import Space
 from hammingbox.threat.space_json import space_from_json
@@ -165,29 +166,13 @@ def _budget(summary: Mapping[str, Any]) -> int:
     return budget
 
 
-_HEADER = {
-    "summary": dict, "data": str, "data_sha256": str, "victim": str, "victim_sha256": str, "rows_file": str,
-    "rows_sha256": str, "versions": dict, "space": dict,
-}  # fmt: skip
-"""What every header holds."""
-
-
 def _read_header(path: Path) -> dict[str, Any]:
     """Reads a header and checks its form.
 
     Raises:
         FileError: missing, truncated, edited since it was written, or of another format.
     """
-    header = read_json(path.with_suffix(".json"))
-    if not isinstance(header, dict) or header.get("format") not in (1, 2, FORMAT):
-        found = header.get("format") if isinstance(header, dict) else type(header).__name__
-        raise FileError(
-            f"expected a result header of format 1 to {FORMAT} in {path}, got {found!r}. Use the version that wrote it."
-        )
-    goal: dict[str, type] = {} if header["format"] == 1 else {"goal": dict}
-    for name, kind in (_HEADER | goal).items():
-        if not isinstance(header.get(name), kind):
-            raise FileError(f"expected {name!r} in the header {path}, got {type(header.get(name)).__name__}.")
+    header = checked_header(read_json(path.with_suffix(".json")), path, formats=(1, 2, FORMAT))
     if header["format"] == FORMAT and header.get("header_sha256") != _header_sha256(header):
         raise FileError(f"expected the header {path} as it was written, got an edited one: its hash does not agree.")
     return header
@@ -200,18 +185,12 @@ def read_results(path: Path) -> StoredResults:
         FileError: missing, truncated, changed since it was written, or of another format.
     """
     header = _read_header(path)
-    rows_path = path.parent / Path(header["rows_file"]).name
+    rows_path = path.parent / header["rows_file"]
     content = read_bytes(rows_path)
     if sha256(content) != header["rows_sha256"]:
         raise FileError(f"expected the rows that {path} was written with, got a changed or truncated {rows_path.name}.")
-    try:
+    with damage_as_file_error(rows_path, "rows of the header's schema"):
         return _parsed(header, content)
-    except (KeyError, ValueError, IndexError, TypeError, AttributeError, RecursionError, csv.Error) as error:
-        if isinstance(error, HammingboxError) and not isinstance(error, InputError):
-            raise
-        raise FileError(
-            f"expected rows of the header's schema in {rows_path}, got something else ({error})."
-        ) from error
 
 
 def _parsed(header: dict[str, Any], content: bytes) -> StoredResults:
@@ -222,15 +201,11 @@ def _parsed(header: dict[str, Any], content: bytes) -> StoredResults:
     """
     schema = Schema.from_json(header["schema"])
     columns = _COLUMNS_1 if header["format"] == 1 else _COLUMNS
-    reader = csv.reader(io.StringIO(content.decode(), newline=""), strict=True)
     names = [feature.name for feature in schema.features]
-    titles = [*columns, *(f"clean {name}" for name in names), *(f"adversarial {name}" for name in names)]
-    if next(reader, None) != titles:
-        raise ValueError("other columns than the schema has")
-    lines = list(reader)
-    if any(len(line) != len(titles) for line in lines):
-        raise ValueError("a line with another number of values")
-    n, first = len(schema.features), len(columns)
+    lines = read_lines(
+        content, [*columns, *(f"clean {name}" for name in names), *(f"adversarial {name}" for name in names)]
+    )
+    n, first = len(names), len(columns)
     lookup = [{category: i for i, category in enumerate(feature.categories)} for feature in schema.features]
 
     def column(name: str) -> torch.Tensor:
@@ -250,8 +225,7 @@ def _parsed(header: dict[str, Any], content: bytes) -> StoredResults:
     margin = [float(line[columns.index("margin")]) for line in lines]
     if any(math.isnan(value) for value in margin):
         raise ValueError("a margin that is no number")
-    labels = column("label")
-    schema.check_labels(labels, len(labels))
+    labels = schema.as_labels(column("label"), len(lines))
     goal = header["goal"] if header["format"] > 1 else _goal_of_format_1(lines, schema).to_json()
     return StoredResults(
         header=header, schema=schema, goal=goal, is_sealed="header_sha256" in header,

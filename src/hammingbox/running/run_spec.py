@@ -12,6 +12,8 @@ from hammingbox.errors import InputError
 from hammingbox.evaluation.attack_rows import attack_rows
 from hammingbox.evaluation.rows import Rows
 from hammingbox.problem import DEFAULT_MEMORY
+from hammingbox.seeding import check_seed
+from hammingbox.settings import LARGEST_MEMORY, MOST_ROWS, whole_number
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.victim import Victim
@@ -50,7 +52,8 @@ class RunSpec:
         """Checks that the parts fit together.
 
         Raises:
-            InputError: no rows, data and threat of two schemas, a goal with unknown classes, or a batch size below 1.
+            InputError: no rows, data and threat of two schemas, a goal with unknown classes, a batch size or memory
+                below 1, or a seed below 0.
         """
         if len(self.data) == 0:
             raise InputError("expected rows to evaluate, got an empty data set.")
@@ -58,8 +61,9 @@ class RunSpec:
             raise InputError(
                 "expected data and threat model of one schema, got two. Build the space from the data's schema."
             )
-        if self.batch_size < 1:
-            raise InputError(f"expected a batch size of at least 1, got {self.batch_size}.")
+        whole_number("batch_size", self.batch_size, most=MOST_ROWS)
+        whole_number("memory", self.memory, most=LARGEST_MEMORY)
+        check_seed(self.seed)
         self.goal.of(self.data.labels[:1].long(), self.data.schema)
 
     def batches(self) -> tuple[Places, ...]:

@@ -1,8 +1,6 @@
 """Synonym tables: the one of the package, made from WordNet, and neighbours from a local file."""
 
 import gzip
-import json
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hammingbox.errors import FileError, InputError
-from hammingbox.files import read_bytes, sha256
+from hammingbox.files import gunzip, parse_json, read_bytes, sha256
 
 WORDNET = "wordnet"
 
@@ -80,14 +78,7 @@ def read_neighbours(path: Path) -> SynonymTable:
         FileError: the file is missing, damaged, or has other content.
     """
     content = read_bytes(path)
-    try:
-        value = json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise FileError(
-            f"expected complete gzip data in {path}, got a damaged file ({error}). Get it again."
-        ) from error
-    except ValueError as error:
-        raise FileError(f"expected JSON in {path}, got damaged or other text ({error}). Get it again.") from error
+    value = parse_json(gunzip(content, path) if path.suffix == ".gz" else content, path)
     if not isinstance(value, dict) or not all(_is_list_of_words(words) for words in value.values()):
         raise FileError(f"expected an object that maps words to lists of words in {path}, got other JSON.")
     return SynonymTable(path.name, sha256(content), {}, {word: tuple(words) for word, words in value.items()})

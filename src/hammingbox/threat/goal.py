@@ -199,6 +199,9 @@ class Both(Goal):
         return {"kind": "both", "goals": [self.first.to_json(), self.second.to_json()]}
 
 
+_DEEPEST = 100
+"""Goals inside goals: a reader would not get to the end of more."""
+
 _KINDS: dict[str, Callable[[Mapping[str, Any]], Goal]] = {
     "any_other": lambda _: AnyOther(),
     "target": lambda value: Target(value["label"]),
@@ -215,7 +218,8 @@ def goal_from_json(value: Mapping[str, Any]) -> Goal:
         InputError: it is a goal of the user's own, which only its owner's code can supply.
         FileError: the document is damaged.
     """
-    kind = value.get("kind") if isinstance(value, Mapping) else None
+    check_goal_document(value)
+    kind = value["kind"]
     if kind not in _KINDS:
         raise InputError(
             f"expected a goal of the package ({', '.join(_KINDS)}), got {kind!r}. Pass goal=... with your own goal."
@@ -224,6 +228,26 @@ def goal_from_json(value: Mapping[str, Any]) -> Goal:
         return _KINDS[kind](value)
     except (KeyError, TypeError) as error:
         raise FileError(f"expected a goal of kind {kind!r}, got damaged JSON ({error}).") from error
+
+
+def check_goal_document(value: Any, depth: int = 0) -> None:
+    """Checks the form of a stored goal: every entry that this package writes has the type it writes.
+
+    Raises:
+        FileError: it has not.
+    """
+    if not isinstance(value, Mapping) or not isinstance(value.get("kind"), str):
+        raise FileError("expected a goal with its kind, got damaged JSON.")
+    kind = value["kind"]
+    for name in {"target": ("label",), "direction": ("source", "target")}.get(kind, ()):
+        if not isinstance(value.get(name), str) and not (name == "target" and name in value and value[name] is None):
+            raise FileError(f"expected a goal of kind {kind!r} with {name!r}, got damaged JSON.")
+    if kind in ("either", "both"):
+        goals = value.get("goals")
+        if not isinstance(goals, list | tuple) or len(goals) != 2 or depth >= _DEEPEST:
+            raise FileError(f"expected two goals in a goal of kind {kind!r}, got damaged JSON.")
+        for goal in goals:
+            check_goal_document(goal, depth + 1)
 
 
 def goal_between(sources: tuple[str, ...], targets: tuple[str, ...]) -> Goal:

@@ -13,6 +13,11 @@ import torch
 from jaxtyping import Float, Int64, Shaped
 from torch import Tensor
 
+from hammingbox.errors import InputError
+
+MOST_OPTIONS = 20_000_000
+"""Options of a row: each takes 16 bytes in the layout alone."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -40,7 +45,16 @@ class Layout:
 
     @staticmethod
     def of(widths: Sequence[int], device: torch.device) -> "Layout":
-        """The layout of features with these numbers of slots (cached: a layout is a constant of a space)."""
+        """The layout of features with these numbers of slots (cached: a layout is a constant of a space).
+
+        Raises:
+            InputError: there are more options than memory is likely to hold.
+        """
+        if sum(widths) > MOST_OPTIONS:
+            raise InputError(
+                f"expected at most {MOST_OPTIONS:,} options per row (categories of all features together), "
+                f"got {sum(widths):,}. Join rare categories, or leave columns out."
+            )
         return _build(tuple(widths), device)
 
     def copy(self) -> "Layout":

@@ -1,6 +1,6 @@
 """A space with limits: immutable features, forbidden and kept categories, and a rule of the user's own."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -43,6 +43,8 @@ class MaskedSpace(FullSpace):
         rule_name: str = "",
     ) -> None:
         super().__init__(schema)
+        _check_lists({"immutable": immutable}, "features")
+        _check_lists({**(forbidden or {}), **(kept or {})}, "categories")
         self.immutable, self.forbidden, self.kept = tuple(immutable), dict(forbidden or {}), dict(kept or {})
         self.rule, self.rule_name = rule, rule_name
         frozen = {schema.feature_index(name) for name in immutable}
@@ -129,3 +131,14 @@ class MaskedSpace(FullSpace):
                 f"expected a rule that its name identifies (a function of a module), got {name}. "
                 "Pass rule_name=..., with a name of its own for every rule."
             )
+
+
+def _check_lists(named: Mapping[str, Sequence[str]], what: str) -> None:
+    """Checks that names are in lists: the letters of one string would be taken for names.
+
+    Raises:
+        InputError: they are not.
+    """
+    for owner, words in named.items():
+        if isinstance(words, str) or not isinstance(words, Iterable) or not all(isinstance(w, str) for w in words):
+            raise InputError(f"expected a list of {what} for {owner!r}, got {words!r:.80}.")

@@ -31,8 +31,7 @@ class Space(ABC):
         Raises:
             InputError: the rows do not fit the schema.
         """
-        self.schema.check_ids(ids)
-        return self.slots_of(ids)
+        return self.slots_of(self.schema.as_ids(ids))
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from hammingbox.data.schema import Schema
-from hammingbox.errors import InputError
+from hammingbox.errors import FileError, InputError
 from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.space import FullSpace, Space
-from hammingbox.threat.synonym_space import SynonymSpace
+from hammingbox.threat.synonym_space import MOST_SYNONYMS, SynonymSpace
 
 
 def space_from_json(value: Mapping[str, Any], schema: Schema) -> Space:
@@ -15,8 +15,10 @@ def space_from_json(value: Mapping[str, Any], schema: Schema) -> Space:
 
     Raises:
         InputError: the space is of an unknown kind or held a rule, which only its owner's code can supply.
+        FileError: the document is damaged.
     """
-    kind = value.get("kind")
+    check_space_document(value)
+    kind = value["kind"]
     if kind == "full":
         return FullSpace(schema)
     if kind == "masked" and "rule" not in value:
@@ -29,3 +31,40 @@ def space_from_json(value: Mapping[str, Any], schema: Schema) -> Space:
             "Call hammingbox.verify(path, space=...) with that rule."
         )
     raise InputError(f"expected a space of kind full, masked or synonym, got {kind!r}.")
+
+
+def check_space_document(value: Any) -> None:
+    """Checks the form of a stored space: every entry that this package writes has the type it writes.
+
+    Raises:
+        FileError: it has not.
+    """
+    if not isinstance(value, Mapping) or not isinstance(value.get("kind"), str):
+        raise FileError("expected a space with its kind, got damaged JSON.")
+    needed = {
+        "masked": ("immutable", "forbidden", "kept"),
+        "synonym": ("source", "sha256", "tagger", "protected", "most"),
+    }
+    kinds: dict[str, Any] = {
+        "immutable": _is_list_of_text, "protected": _is_list_of_text, "forbidden": _is_text_by_text,
+        "kept": _is_text_by_text, "source": _is_text, "sha256": _is_text, "tagger": _is_text, "rule": _is_text,
+        "most": lambda most: type(most) is int and 0 < most <= MOST_SYNONYMS,
+    }  # fmt: skip
+    for name in needed.get(value["kind"], ()):
+        if name not in value:
+            raise FileError(f"expected a space of kind {value['kind']!r} with {name!r}, got damaged JSON.")
+    for name in kinds.keys() & value.keys() if value["kind"] in needed else ():
+        if not kinds[name](value[name]):
+            raise FileError(f"expected {name!r} of a space in its usual form, got damaged JSON: {value[name]!r:.80}.")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_list_of_text(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(map(_is_text, value))
+
+
+def _is_text_by_text(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(map(_is_text, value)) and all(map(_is_list_of_text, value.values()))

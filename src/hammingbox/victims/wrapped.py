@@ -90,6 +90,8 @@ def wrap(module: nn.Module, *, embedding: nn.Embedding) -> Victim:
     Raises:
         InputError: `embedding` is not an embedding of `module`.
     """
+    if not isinstance(module, nn.Module):
+        raise InputError(f"expected a torch module, got {type(module).__name__}. Use BlackBox for other models.")
     if not isinstance(embedding, nn.Embedding) or all(embedding is not part for part in module.modules()):
         raise InputError(
             f"expected an nn.Embedding that is part of the module, got {type(embedding).__name__}. "

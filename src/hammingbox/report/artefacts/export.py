@@ -18,6 +18,11 @@ from hammingbox.running.store import Run, Store
 
 What = Literal["runs", "rows"]
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""What a text begins with that a spreadsheet may take for a formula."""
+BINARY = ("parquet", "pdf")
+"""Formats that are no text."""
+
 
 def run_record(store: Store, run: Run) -> dict[str, Any]:
     """One flat record: what was run, its rates with their intervals, and its cost."""
@@ -145,11 +150,26 @@ def _run_cells(record: dict[str, Any], *, proofs: bool) -> tuple[Value, ...]:
 
 def _to_csv(found: list[dict[str, Any]]) -> bytes:
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(found[0]), lineterminator="\n")
-    writer.writeheader()
+    plain = csv.writer(text, lineterminator="\n")
+    # Some versions of Python do not quote a carriage return, and a reader would then see the end of a line.
+    quoting = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    plain.writerow(found[0])
     for record in found:
-        writer.writerow({k: json.dumps(v, ensure_ascii=False) if isinstance(v, list) else v for k, v in record.items()})
+        cells = [_cell(value) for value in record.values()]
+        has_return = any(isinstance(cell, str) and "\r" in cell for cell in cells)
+        (quoting if has_return else plain).writerow(cells)
     return text.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    """A value as a cell of a CSV file: lists as JSON, and a text that a spreadsheet would run as a formula quoted.
+
+    Class names, paths and categories come from data. An apostrophe before the text makes it a text for every
+    spreadsheet; numbers stay numbers.
+    """
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def _to_parquet(found: list[dict[str, Any]]) -> bytes:

@@ -7,10 +7,15 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from hammingbox.errors import FileError
+from hammingbox.files import exists, shown
 from hammingbox.running.store.tables import FORMAT, create_tables, migrate
 
 APPLICATION = 0x68616D62
 """`hamb`: tells a store from any other SQLite file."""
+
+
+_LONGEST_VALUE = 2**28
+"""Bytes of one text or blob of a file."""
 
 
 class Database:
@@ -27,9 +32,10 @@ class Database:
         self.path = path
         self._identity: tuple[int, int] | None = None
         self._logs = False
-        if not create and not path.is_file():
+        if not create and not (exists(path) and path.is_file()):
             raise FileError(
-                f"expected a store of results at {path}, got no such file. Make one with `hammingbox compare --out`."
+                f"expected a store of results at {shown(path)}, got no such file. "
+                "Make one with `hammingbox compare --out`."
             )
         if readonly:
             with self._plain_errors():
@@ -37,9 +43,10 @@ class Database:
             return
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise FileError(
-                f"expected to write {path}, got: {error.strerror or error}. Choose another place."
+                f"expected to write {shown(path)}, got: {getattr(error, 'strerror', None) or error}. "
+                "Choose another place."
             ) from error
         with self._plain_errors():
             self.connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
@@ -154,6 +161,7 @@ class Database:
             raise FileError(
                 f"expected a store of hammingbox at {self.path}, got another program's database. Choose another folder."
             )
+        self._check_tables()
         version = self._version()
         if not 1 <= version <= FORMAT:
             raise FileError(
@@ -161,6 +169,27 @@ class Database:
                 "hammingbox. Nothing was changed: use that version, or another folder."
             )
         return version
+
+    def _check_tables(self) -> None:
+        """Checks that the file has plain tables, as this package makes them.
+
+        A view, a trigger or a computed column of a stranger's file would run its own queries inside ours, as long and
+        with as much memory as it likes.
+
+        Raises:
+            FileError: it has something else.
+        """
+        self.connection.execute("PRAGMA trusted_schema = OFF")
+        self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+        kinds = self.connection.execute("SELECT DISTINCT type FROM sqlite_master WHERE type != 'index'").fetchall()
+        computed = self.connection.execute(
+            "SELECT 1 FROM sqlite_master AS m, pragma_table_xinfo(m.name) AS c WHERE m.type = 'table' AND c.hidden != 0"
+        ).fetchone()
+        if {kind for (kind,) in kinds} - {"table"} or computed is not None:
+            raise FileError(
+                f"expected a store of hammingbox at {self.path}, got one with views, triggers or computed columns, "
+                "which no version writes. Do not trust it."
+            )
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:

@@ -13,7 +13,9 @@ import torch
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError
 from hammingbox.evaluation.rows import Rows
+from hammingbox.files import parse_json
 from hammingbox.running.store.blobs import blobs_to_ids, blobs_to_logits, ids_to_blobs, logits_to_blobs
+from hammingbox.running.store.checked import check_rows, check_values, checked_run, checked_session
 from hammingbox.running.store.records import Run, RunKey, Session
 from hammingbox.running.store.row_locks import FileLocks, RowLocks
 from hammingbox.running.store.seals import (
@@ -82,7 +84,7 @@ class SQLiteStore(Store):
         Raises:
             InputError: the store has no such run.
         """
-        found = self._runs("WHERE runs.id = ?", number)
+        found = self._runs("WHERE runs.id = ?", number) if abs(number) < 2**63 else []
         if not found:
             raise InputError(
                 f"expected the number of a run in {self.path}, got {number}. See `hammingbox results list`."
@@ -98,10 +100,7 @@ class SQLiteStore(Store):
                 f"FROM runs {condition} ORDER BY id",
                 values,
             ).fetchall()
-        size = len(_KEY)
-        for number, *rest in found:
-            _check_run(self.path, number, rest[:size])
-        return [Run(number, RunKey(*rest[:size]), *rest[size:]) for number, *rest in found]
+        return [checked_run(number, rest, self.path) for number, *rest in found]
 
     def sessions(self, run: int) -> list[Session]:
         """The sessions of a run, oldest first."""
@@ -110,8 +109,7 @@ class SQLiteStore(Store):
                 "SELECT started, updated, rows, seconds, environment FROM sessions WHERE run = ? ORDER BY id", (run,)
             ).fetchall()
         return [
-            Session(started, updated, rows, seconds, self.document(environment))
-            for started, updated, rows, seconds, environment in found
+            checked_session(*values, self.document(environment), source=self.path) for *values, environment in found
         ]
 
     def document(self, digest: str) -> Any:
@@ -124,10 +122,9 @@ class SQLiteStore(Store):
             found = connection.execute("SELECT json FROM documents WHERE digest = ?", (digest,)).fetchone()
         if found is None:
             raise FileError(f"expected the document {digest[:12]} in {self.path}, got none. The store is damaged.")
-        try:
-            return json.loads(found[0])
-        except (TypeError, ValueError, RecursionError) as error:
-            raise FileError(f"expected the document {digest[:12]} in {self.path} as JSON, got {error}.") from error
+        return parse_json(
+            found[0] if isinstance(found[0], str | bytes) else "", f"the document {digest[:12]} of {self.path}"
+        )
 
     def recorded(self, run: int, numbers: Sequence[int]) -> dict[int, bool]:
         """Which of these rows are recorded, and whether they were broken."""
@@ -152,8 +149,9 @@ class SQLiteStore(Store):
         table: list[Any] = [list(c) for c in zip(*found, strict=True)] if found else [[] for _ in columns]
         value = dict(zip(columns, table, strict=True))
         schema = self.schema(self.run(run))
+        check_values(value, _BLOBS, self.path)
         try:
-            found_rows = Rows(
+            rows = Rows(
                 numbers=_whole(value["number"]),
                 labels=_whole(value["label"]),
                 clean=blobs_to_ids(value["clean"], len(schema.features)),
@@ -170,12 +168,12 @@ class SQLiteStore(Store):
                 stage=_whole(value["stage"]),
                 proven=_mask(value["proven"]),
             )
-            _check_values(found_rows, schema)
         except (ValueError, TypeError, OverflowError) as error:
             raise FileError(
                 f"expected rows of the run's schema in {self.path}, got {error}. See `hammingbox verify`."
             ) from error
-        return found_rows
+        check_rows(rows, schema, self.path)
+        return rows
 
     def begin(
         self,
@@ -298,36 +296,6 @@ def _find_run(connection: sqlite3.Connection, key: RunKey, data_sha256: str) -> 
     if found is None and data_sha256:
         found = connection.execute(f"{select} data_sha256 = ? ORDER BY id", (*values, data_sha256)).fetchone()
     return None if found is None else int(found[0])
-
-
-def _check_run(path: Path, number: Any, key: Sequence[Any]) -> None:
-    """Refuses a run whose columns do not have the types that were written.
-
-    Raises:
-        FileError: they do not.
-    """
-    *texts, budget, seed = key
-    if not isinstance(budget, int) or not isinstance(seed, int) or not all(isinstance(text, str) for text in texts):
-        raise FileError(f"expected run {number} in {path} as it was recorded, got other types. The store is damaged.")
-
-
-def _check_values(rows: Rows, schema: Schema) -> None:
-    """Checks what the types alone do not.
-
-    Raises:
-        ValueError: ids or labels that the schema does not have, numbers below 0, or logits that are no numbers.
-    """
-    sizes = torch.tensor(schema.cardinalities)
-    for ids in (rows.clean, rows.adversarial):
-        outside = (ids < 0) | (ids >= sizes)
-        if bool(outside.any()):
-            raise ValueError(f"an id that the schema does not have in row {int(rows.numbers[outside.any(1)][0])}")
-    if bool(((rows.labels < 0) | (rows.labels >= len(schema.classes))).any()):
-        raise ValueError("a label that the schema does not have")
-    if any(bool((part < 0).any()) for part in (rows.distance, rows.forward, rows.backward, rows.stage)):
-        raise ValueError("a count below 0")
-    if not all(bool(part.isfinite().all()) for part in (rows.clean_logits, rows.logits)):
-        raise ValueError("logits that are not numbers")
 
 
 def _whole(values: Iterable[Any]) -> torch.Tensor:

@@ -15,8 +15,9 @@ from hammingbox.evaluation.rows import Rows
 from hammingbox.files import sha256
 from hammingbox.running.store.records import Run, RunKey, Session
 from hammingbox.running.store.row_locks import RowLocks
-from hammingbox.threat.goal import Goal
+from hammingbox.threat.goal import Goal, check_goal_document
 from hammingbox.threat.space import Space
+from hammingbox.threat.space_json import check_space_document
 
 
 class Store(ABC):
@@ -158,17 +159,15 @@ class Store(ABC):
 
     def space(self, run: Run) -> dict[str, Any]:
         """S(x) of a run as JSON, see `space_from_json`."""
-        return self._mapping(run, "space", run.key.space_sha256)
+        found = self.document(run.key.space_sha256)
+        check_space_document(found)
+        return dict(found)
 
     def goal(self, run: Run) -> dict[str, Any]:
         """The goal of a run as JSON, see `goal_from_json`."""
-        return self._mapping(run, "goal", run.key.goal_sha256)
-
-    def _mapping(self, run: Run, what: str, digest: str) -> dict[str, Any]:
-        document = self.document(digest)
-        if not isinstance(document, dict):
-            raise FileError(f"expected the {what} of run {run.id} in the store, got {type(document).__name__}.")
-        return document
+        found = self.document(run.key.goal_sha256)
+        check_goal_document(found)
+        return dict(found)
 
     def __enter__(self) -> "Store":
         return self

@@ -7,10 +7,12 @@ checksums, and did not note where a user's own data was and what it held.
 import json
 import sqlite3
 
+from hammingbox.files import damage_as_file_error
 from hammingbox.running.store.seals import seal_everything
 from hammingbox.running.store.store import document_digest, document_text
 
 FORMAT = 3
+_ANY = {"kind": "any_other"}
 
 _RUNS = """
 CREATE TABLE {name} (
@@ -120,10 +122,10 @@ def _goals_of_targets(connection: sqlite3.Connection) -> dict[tuple[str, int], s
     """Writes the goal of every (schema, target class) that runs have, and returns the goals' digests."""
     found = {}
     for schema, target in connection.execute("SELECT DISTINCT schema_sha256, target FROM runs").fetchall():
-        goal = {"kind": "any_other"}
-        if target >= 0:
-            (text,) = connection.execute("SELECT json FROM documents WHERE digest = ?", (schema,)).fetchone()
-            goal = {"kind": "target", "label": json.loads(text)["classes"][target]}
+        found_schema = connection.execute("SELECT json FROM documents WHERE digest = ?", (schema,)).fetchone()
+        with damage_as_file_error("a store of format 1", "a schema with the target class of its runs"):
+            named = target >= 0
+            goal = {"kind": "target", "label": json.loads(found_schema[0])["classes"][target]} if named else _ANY
         found[schema, target] = document_digest(goal)
         connection.execute(
             "INSERT OR IGNORE INTO documents VALUES (?, ?)", (found[schema, target], document_text(goal))

@@ -1,0 +1,1 @@
+UPDATE sessions SET seconds = 9e999;

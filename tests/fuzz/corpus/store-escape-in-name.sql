@@ -1,0 +1,1 @@
+UPDATE runs SET name = char(27) || '[2J';

@@ -1,0 +1,1 @@
+UPDATE rows SET adversarial = x'ffffff';

@@ -1,0 +1,1 @@
+UPDATE runs SET model = CAST(x'ff00' AS TEXT);

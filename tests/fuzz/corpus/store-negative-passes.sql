@@ -1,0 +1,1 @@
+UPDATE rows SET forward = -5;

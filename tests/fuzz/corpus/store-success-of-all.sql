@@ -1,0 +1,1 @@
+UPDATE rows SET success = 1, attacked = 0;

@@ -1,0 +1,1 @@
+UPDATE runs SET victim = 'a' || char(0) || 'b';
