@@ -1,8 +1,8 @@
 """How close `auto` is to the limit, on victims that were not used to choose its stages.
 
-Run with `python benchmarks/auto_limit.py`, or name victims: lstm-1, lstm-1-swap, lstm-2, lstm-2-padvt, mlp-1, mlp-1-swap,
-ips. IPS needs HAMMINGBOX_DATA to name a folder with ips/ips_test.csv and ips/victim.safetensors. Models are trained once
-and kept in runs/bench/auto_limit.
+Run with `python benchmarks/auto_limit.py`, or name victims: lstm-1, lstm-1-swap, lstm-2, lstm-2-padvt, mlp-1,
+mlp-1-swap, ips. IPS needs HAMMINGBOX_DATA to name a folder with ips/ips_test.csv and ips/victim.safetensors. Models are
+trained once and kept in runs/bench/auto_limit.
 
 For each victim, on the first test rows that it classifies correctly:
 

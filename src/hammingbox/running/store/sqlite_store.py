@@ -109,7 +109,8 @@ class SQLiteStore(Store):
                 "SELECT started, updated, rows, seconds, environment FROM sessions WHERE run = ? ORDER BY id", (run,)
             ).fetchall()
         return [
-            checked_session(*values, self.document(environment), source=self.path) for *values, environment in found
+            checked_session(started, updated, rows, seconds, self.document(environment), self.path)
+            for started, updated, rows, seconds, environment in found
         ]
 
     def document(self, digest: str) -> Any:
