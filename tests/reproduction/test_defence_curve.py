@@ -15,7 +15,7 @@ def test_a_curve_has_a_figure_for_every_budget(workspace: Workspace) -> None:
     size = Size(victims=(QUICK, replace(QUICK, label="again")), rows=6, budgets=(1, 3), attacks=("gga",))
     outcome = CURVE_SPLICE.run(workspace, size)
     assert list(outcome.figures) == ["defence-curve-splice-budget1", "defence-curve-splice-budget3"]
-    tables = [table for table in outcome.tables if table.title in (f"{CURVE_SPLICE.title}, budget {b}" for b in (1, 3))]
+    tables = [table for table in outcome.tables if "error %" in table.headings]
     for table, figure in zip(tables, outcome.figures.values(), strict=True):
         worst = [row[2] for row in table.rows if row[1] == "worst of all"]
         (axes,) = figure.axes

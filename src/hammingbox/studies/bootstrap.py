@@ -1,14 +1,22 @@
 """95 % intervals over rows and trainings together, for differences and ratios of errors.
 
-Rows are resampled. Trainings are few: resampling three of them covers the true value in at most three of four cases,
-because no replicate lies outside their range. Their mean varies by Student's t instead, which is exact for normal
-errors and any number of trainings from two on. A replicate is the sum of both parts.
+All trainings are attacked on the same rows. The error of training k is mean + (training k) + (rows) + (rest of training
+k on these rows), so the variance of a mean over K trainings has two parts:
+
+- of trainings: s^2 / K, where s is the deviation of the K errors. It contains the rest. The mean varies by Student's t
+  with K - 1 degrees of freedom. Resampling three trainings instead would cover the truth in at most three of four
+  cases, because no replicate lies outside their range.
+- of rows: they are resampled. What row means contain of the rest is taken out, because s^2 contains it already: the
+  replicates are shrunk by (1 - MS_rest / MS_rows)^(1/2), the mean squares of a two-way analysis of variance.
+
+A replicate is the sum of both parts. In simulations with 2, 3 and 5 trainings of 300 rows each, the interval covers the
+truth in 93 to 98 % of the cases, whether trainings differ little or much. With one training it covers rows alone.
 """
 
 from functools import lru_cache
 
 import numpy as np
-from jaxtyping import Float, Int64, UInt8
+from jaxtyping import Float, Float32, Int64
 from numpy import ndarray
 
 from hammingbox.report.artefacts.table import Interval
@@ -26,53 +34,88 @@ def difference_interval(first: LineErrors, second: LineErrors) -> Interval:
         first: a line.
         second: another one, on the same rows and training seeds (see `paired`).
     """
-    difference = first.shares - second.shares
-    by_rows = _resampled(first.numbers, difference.mean(0))
-    return _interval(by_rows + _of_trainings(difference.mean(1)))
+    values = first.shares - second.shares
+    return _interval(values.mean(), _resampled(first.numbers, values.mean(0)), values)
 
 
 def ratio_interval(first: LineErrors, second: LineErrors) -> Interval | None:
-    """The interval of the first error over the second; None if the second is 0.
+    """The interval of the first mean error over the second; None if the second is 0.
 
-    The part of trainings is linear: training k moves the ratio r by (first_k - r second_k) / mean second.
+    The two parts are separated by the ratio's linear form: row i of training k moves the ratio r by
+    (first_ki - r second_ki) / (mean second).
+
+    Args:
+        first: a line.
+        second: another one, on the same rows and training seeds (see `paired`).
     """
     above, below = first.shares.mean(0), second.shares.mean(0)
     if not below.any():
         return None
-    by_rows = _resampled(first.numbers, above) / np.maximum(_resampled(first.numbers, below), 1e-12)
     ratio = above.mean() / below.mean()
-    moves = (first.shares.mean(1) - ratio * second.shares.mean(1)) / below.mean()
-    return _interval(np.maximum(by_rows + _of_trainings(moves), 0.0))
+    moves = (first.shares - ratio * second.shares) / below.mean()
+    replicates = _resampled(first.numbers, above) / np.maximum(_resampled(first.numbers, below), 1e-6)
+    low, high = _interval(ratio, replicates, moves)
+    return Interval(max(low, 0.0), high)
 
 
-def _interval(replicates: Float[ndarray, "replicates"]) -> Interval:
-    low, high = np.quantile(replicates, _LEVELS).tolist()
+def _interval(
+    centre: float, of_rows: Float[ndarray, "replicates"], values: Float[ndarray, "trainings rows"]
+) -> Interval:
+    """Quantiles of the sum of both parts.
+
+    Args:
+        centre: what the replicates vary around.
+        of_rows: replicates of the rows.
+        values: whose mean it is, for the part of trainings.
+    """
+    of_rows = centre + (of_rows - centre) * _kept(values)
+    of_trainings = _of_trainings(values.mean(1))
+    # Student's t is symmetric: every replicate is used with both signs.
+    low, high = np.quantile(np.concatenate((of_rows + of_trainings, of_rows - of_trainings)), _LEVELS).tolist()
     return Interval(low, high)
 
 
-def _resampled(numbers: Int64[ndarray, "rows"], values: Float[ndarray, "rows"]) -> Float[ndarray, "replicates"]:
-    """The mean of the values in each resampling of the rows."""
-    weights = row_weights(tuple(numbers.tolist()))
-    mean: Float[ndarray, "replicates"] = values @ weights / np.maximum(weights.sum(0), 1)
-    return mean
+def _kept(values: Float[ndarray, "trainings rows"]) -> float:
+    """By how much replicates of rows shrink: without what they share with the part of trainings."""
+    trainings, rows = values.shape
+    if trainings < 2 or rows < 2:
+        return 1.0
+    means = values.mean(0)
+    rest = values - values.mean(1, keepdims=True) - means + values.mean()
+    of_rest = (rest**2).sum() / ((trainings - 1) * (rows - 1))
+    of_rows = trainings * means.var(ddof=1)
+    return float(np.sqrt(max(0.0, 1.0 - of_rest / of_rows))) if of_rows > 0 else 1.0
 
 
 def _of_trainings(values: Float[ndarray, "trainings"]) -> Float[ndarray, "replicates"]:
     """How the mean of the trainings varies; not at all with one training, whose variation is unknown."""
     if len(values) < 2:
         return np.zeros(_REPLICATES)
-    noise = np.random.Generator(np.random.SFC64(np.random.SeedSequence([_SEED + 1]))).standard_t(
-        len(values) - 1, _REPLICATES
-    )
-    varied: Float[ndarray, "replicates"] = noise * values.std(ddof=1) / np.sqrt(len(values))
+    varied: Float[ndarray, "replicates"] = _student(len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
     return varied
 
 
-@lru_cache(maxsize=4)
-def row_weights(numbers: tuple[int, ...]) -> UInt8[ndarray, "rows replicates"]:
-    """How often each row occurs in each replicate: independent Poisson numbers with mean 1.
+@lru_cache(maxsize=8)
+def _student(freedom: int) -> Float[ndarray, "replicates"]:
+    """Student's t with some degrees of freedom, from a stream that no row has."""
+    stream = np.random.Generator(np.random.SFC64(np.random.SeedSequence([_SEED + 1])))
+    return stream.standard_t(freedom, _REPLICATES)
 
-    They depend on the row's number alone, so that a row has the same weights in every table and every order of rows.
+
+def _resampled(numbers: Int64[ndarray, "rows"], values: Float[ndarray, "rows"]) -> Float[ndarray, "replicates"]:
+    """The mean of the values in each resampling of the rows."""
+    mean: Float[ndarray, "replicates"] = values.astype(np.float32) @ row_weights(tuple(numbers.tolist()))
+    return mean
+
+
+@lru_cache(maxsize=2)
+def row_weights(numbers: tuple[int, ...]) -> Float32[ndarray, "rows replicates"]:
+    """The share of each row in each replicate: how often it occurs, over the number of rows in the replicate.
+
+    Occurrences are independent Poisson numbers with mean 1 that depend on the row's number alone: a row occurs in the
+    same replicates in every table, whatever the other rows and their order.
     """
     streams = (np.random.Generator(np.random.SFC64(np.random.SeedSequence([_SEED, n]))) for n in numbers)
-    return np.stack([stream.poisson(1.0, _REPLICATES).astype(np.uint8) for stream in streams])
+    counts = np.stack([stream.poisson(1.0, _REPLICATES).astype(np.float32) for stream in streams])
+    shares: Float32[ndarray, "rows replicates"] = counts / np.maximum(counts.sum(0), 1)
+    return shares

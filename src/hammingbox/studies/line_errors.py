@@ -56,8 +56,9 @@ class LineErrors:
         return [Rate(int(rows.sum()), len(rows)) for training in self.wrong for rows in training]
 
     def on_rows(self, numbers: Int64[ndarray, "some"]) -> "LineErrors":
-        """The same on some of the rows."""
-        kept = np.isin(self.numbers, numbers)
+        """The same on some of the rows, in the order of their numbers."""
+        order = np.argsort(self.numbers)
+        kept = order[np.isin(self.numbers[order], numbers)]
         return replace(self, numbers=self.numbers[kept], wrong=self.wrong[:, :, kept])
 
     def of(self, trainings: Sequence[int]) -> "LineErrors":
