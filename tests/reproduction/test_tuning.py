@@ -1,17 +1,18 @@
 """Tuning: as many settings for every method, judged on validation rows; the chosen one is among them."""
 
-from hammingbox.reproduction.tuning import CHOSEN, TRIED, TUNING, trainings
+from hammingbox.reproduction.tuning import CHOSEN, CHOSEN_ON_SPLICE, TRIED, TRIED_ON_SPLICE, TUNING, trainings
 from hammingbox.studies.study import Size
 from hammingbox.studies.workspace import Workspace
 from toys.studies import QUICK, CountingTrainer, number
 
 
 def test_every_method_has_as_many_settings_and_the_chosen_one_was_tried() -> None:
-    assert CHOSEN.keys() == TRIED.keys()
-    assert {len(settings) for settings in TRIED.values()} == {4}
-    assert all(CHOSEN[method] in settings for method, settings in TRIED.items())
-    folders = [recipe.folder for recipe in trainings(QUICK, 2)]
-    assert len(set(folders)) == len(folders) == 20
+    for tried, chosen in ((TRIED, CHOSEN), (TRIED_ON_SPLICE, CHOSEN_ON_SPLICE)):
+        assert chosen.keys() == tried.keys()
+        assert {len(settings) for settings in tried.values()} == {4}
+        assert all(chosen[method] in settings for method, settings in tried.items())
+        folders = [recipe.folder for recipe in trainings(QUICK, 2, tried)]
+        assert len(set(folders)) == len(folders) == 4 * len(tried)
 
 
 def test_a_line_has_the_errors_on_validation_rows_and_the_cost(workspace: Workspace, trainer: CountingTrainer) -> None:

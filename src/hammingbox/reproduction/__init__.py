@@ -14,13 +14,13 @@ from hammingbox.reproduction.defence_splice import DEFENCE_SPLICE
 from hammingbox.reproduction.imdb_budgets import IMDB_BUDGETS
 from hammingbox.reproduction.ladder import LADDER_STUDY
 from hammingbox.reproduction.trade_off import TRADE_OFF
-from hammingbox.reproduction.tuning import TUNING
+from hammingbox.reproduction.tuning import TUNING, TUNING_SPLICE
 from hammingbox.studies.study import Study
 
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
-        ATTACK_TABLE, LADDER_STUDY, COMPLEXITY, TRADE_OFF, CONCENTRATION, DEFENCE_SPLICE, DEFENCE_AG, TUNING,
+        ATTACK_TABLE, LADDER_STUDY, COMPLEXITY, TRADE_OFF, CONCENTRATION, TUNING_SPLICE, DEFENCE_SPLICE, DEFENCE_AG, TUNING,
         DEFENCE_NEIGHBOURS, DEFENCE_IMDB, IMDB_BUDGETS, MIXTURE, TRADES, ZETA, CURVE_AG, CURVE_IMDB, CURVE_SPLICE,
         CASES,
     )

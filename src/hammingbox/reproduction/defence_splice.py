@@ -3,23 +3,18 @@
 from dataclasses import replace
 from typing import Any
 
-from hammingbox.reproduction.defence_ag import ALONE
 from hammingbox.reproduction.recipes import SPLICE, SPLICE_QUICK
 from hammingbox.reproduction.training_curves import DefenceTableWithCurves
+from hammingbox.reproduction.tuning import CHOSEN_ON_SPLICE, Setting
 from hammingbox.studies.defence_table import COMMON_REASONS
 from hammingbox.studies.recipe import Recipe, defended
 from hammingbox.studies.study import Size
 
-METHODS: dict[str, tuple[str, dict[str, Any]]] = {
-    "HotFlip": ("hotflip", ALONE),
-    "l2 ball": ("l2_ball", {"radius": 1.0}),
-    "ASCC": ("ascc_public", {}),
-    "TRADES 1/λ=5": ("trades", {"weight": 5.0}),
-    "PAdvT": ("padvt", ALONE),
-    "PAdvT as printed": ("padvt_paper", {}),
-    "swap": ("swap", ALONE | {"tries": 8}),
-}
-"""Line, defence and settings. The methods that train on adversarial rows have no clean ones, as in the paper."""
+LABELS = {"TRADES": "TRADES 1/λ=5"}
+"""Labels that differ from the method's name."""
+
+METHODS: dict[str, Setting] = {LABELS.get(method, method): setting for method, setting in CHOSEN_ON_SPLICE.items()}
+"""The chosen setting of every line."""
 
 
 def _lines(victim: Recipe, budget: int, **training: Any) -> tuple[Recipe, ...]:
@@ -28,8 +23,8 @@ def _lines(victim: Recipe, budget: int, **training: Any) -> tuple[Recipe, ...]:
     return (
         start,
         *(
-            defended(label, start, defence, budget=budget, settings=settings, **training)
-            for label, (defence, settings) in METHODS.items()
+            defended(label, start, method.defence, budget=budget, settings=method.settings, **training)
+            for label, method in METHODS.items()
         ),
     )
 
@@ -62,6 +57,8 @@ DEFENCE_SPLICE = DefenceTableWithCurves(
         *COMMON_REASONS,
         "The paper has no defence on Splice, because it has few rows. They suffice to train every method three times.",
         "All lines start from the standard victim of the same seed and train against budget 2 for at most 15 epochs in "
-        "the cpu preset.",
+        "the cpu preset. Settings of each defence: see `tuning-splice`.",
+        "The hull of ASCC and the l2 ball know no budget. On Splice every base has the same candidates, so the hull "
+        "contains every sequence.",
     ),
 )
