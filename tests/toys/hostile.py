@@ -146,7 +146,8 @@ class Cheat(hb.Attack):
 
 def cheat(deed: str) -> hb.Attack:
     """A cheat of one kind."""
-    return dataclass(frozen=True, kw_only=True)(type(f"Cheat{deed.title()}", (Cheat,), {"deed": deed}))()
+    kind: type[Cheat] = type(f"Cheat{deed.title()}", (Cheat,), {"deed": deed})
+    return dataclass(frozen=True, kw_only=True)(kind)()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +208,7 @@ class Overruling(hb.Attack):
     def run(self, problem: hb.Problem, random: hb.RowRandom) -> Slots:
         return problem.clean_slots
 
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
+    def __call__(self, *arguments: Any, **options: Any) -> Any:  # type: ignore[misc]
         raise AssertionError("evaluate asked the attack to judge itself")
 
 
