@@ -2,7 +2,6 @@
 
 import gzip
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -47,13 +46,11 @@ def test_ranges_of_budgets_are_refused_before_they_are_made() -> None:
             budgets_from(text)
 
 
-@pytest.mark.parametrize("seed", [-1, 1.0, True, "1", None, 2**63])
-def test_odd_seeds_are_refused(seed: Any) -> None:
+@pytest.mark.parametrize("seed", [-1, 2**63])
+def test_seeds_out_of_range_are_refused(seed: int) -> None:
     for use in (torch_generator, lambda odd: RowRandom.for_rows(odd, torch.tensor([[0, 1]]))):
-        with pytest.raises(Exception, match="seed"):
+        with pytest.raises(InputError, match="expected seed of 0 to"):
             use(seed)
-    with pytest.raises(InputError, match="seed"):
-        whole_number("seed", seed, least=0, most=2**63 - 1)
 
 
 def test_whole_numbers_of_numpy_are_plain_numbers() -> None:

@@ -61,7 +61,7 @@ class RunSpec:
             raise InputError(
                 "expected data and threat model of one schema, got two. Build the space from the data's schema."
             )
-        whole_number("batch_size", self.batch_size, most=MOST_ROWS)
+        whole_number("batch size", self.batch_size, most=MOST_ROWS)
         whole_number("memory", self.memory, most=LARGEST_MEMORY)
         check_seed(self.seed)
         self.goal.of(self.data.labels[:1].long(), self.data.schema)
