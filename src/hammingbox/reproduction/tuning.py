@@ -46,11 +46,11 @@ TRIED: Mapping[str, tuple[Setting, ...]] = {
 
 TRIED_ON_SPLICE: Mapping[str, tuple[Setting, ...]] = {
     "HotFlip": tuple(Setting("hotflip", {"clean_share": share}, 1e-3) for share in (0.0, 0.25, 0.5, 0.75)),
-    "l2 ball": tuple(Setting("l2_ball", {"radius": radius}, 1e-3) for radius in (0.5, 1.0, 2.0, 4.0)),
+    "l2 ball": tuple(Setting("l2_ball", {"radius": radius}, 1e-3) for radius in (0.1, 0.25, 0.5, 1.0)),
     "ASCC": (
         Setting("ascc_public", {}, 1e-3),
         Setting("ascc_public", {"weight": 1.0}, 1e-3),
-        Setting("ascc", {}, 1e-3),
+        Setting("ascc_public", {"weight": 0.25}, 1e-3),
         Setting("ascc", {"weight": 1.0}, 1e-3),
     ),
     "TRADES": tuple(Setting("trades", {"weight": weight}, 1e-3) for weight in (0.5, 1.0, 2.0, 5.0)),
