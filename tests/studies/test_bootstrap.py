@@ -42,6 +42,14 @@ def test_trainings_alone_give_the_t_interval() -> None:
     assert ratio == pytest.approx((0.0, mean + half), rel=0.07), "a ratio is never below 0"
 
 
+def test_trainings_that_agree_on_every_row_count_as_one() -> None:
+    wrong, never = [True] * 30 + [False] * 70, [False] * 100
+    alone = difference_interval(line([wrong]), line([never]))
+    assert difference_interval(line([wrong] * 3), line([never] * 3)) == pytest.approx(alone)
+    half, once = [True] * 50 + [False] * 50, ratio_interval(line([wrong]), line([[True] * 50 + [False] * 50]))
+    assert ratio_interval(line([wrong] * 3), line([half] * 3)) == pytest.approx(once)
+
+
 def test_trainings_are_compared_in_pairs() -> None:
     """What both lines of a training have in common does not widen the interval."""
     easy, hard = [False] * 80 + [True] * 20, [False] * 40 + [True] * 60

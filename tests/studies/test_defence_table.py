@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from matplotlib.container import ErrorbarContainer
 
 from hammingbox.errors import InputError
 from hammingbox.report.artefacts.table import Interval, Table, Value
@@ -144,9 +145,10 @@ def test_figures_show_the_numbers_of_the_table(workspace: Workspace) -> None:
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
     assert sorted(texts) == sorted(["standard", "PAdvT", "the paper's"])
     (curves,) = outcome.figures["errors-by-budget"].axes
-    drawn = [container for container in curves.containers if container.get_label() == "PAdvT"]
+    (drawn,) = (c for c in curves.containers if isinstance(c, ErrorbarContainer) and c.get_label() == "PAdvT")
     worst = [tables[budget]["splice, small CNN, PAdvT", "worst of all"]["error %"] for budget in (1, 3)]
-    assert drawn[0].lines[0].get_ydata() == pytest.approx(worst)
+    assert drawn.lines[0] is not None
+    assert drawn.lines[0].get_ydata() == pytest.approx(worst)
     assert [tick.get_text() for tick in curves.get_xticklabels()] == ["1", "3"]
 
 

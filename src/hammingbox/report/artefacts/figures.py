@@ -182,12 +182,13 @@ def curves_figure(title: str, panels: Sequence[CurvePanel]) -> Figure:
         figure = new_figure(figsize=(7.0, 2.6 * len(panels) + 0.6), layout="constrained")
         for i, panel in enumerate(panels):
             axes = figure.add_subplot(len(panels), 1, i + 1)
-            for marker, (name, points) in zip("osD^vP*X" * len(panel.curves), panel.curves.items(), strict=False):
+            for j, (name, points) in enumerate(panel.curves.items()):
                 drawn = [(place, point) for place, point in enumerate(points) if point is not None]
                 whiskers = [list(ends) for ends in zip(*(point.whiskers for _, point in drawn), strict=True)]
                 axes.errorbar(
                     [place for place, _ in drawn], [point.value for _, point in drawn], yerr=whiskers or None,
-                    marker=marker, markersize=4, linewidth=1.2, elinewidth=0.6, label=name,
+                    color=_COLOURS[j % len(_COLOURS)], marker="osD^vP*X"[j % 8], markersize=4, linewidth=1.2,
+                    elinewidth=0.6, label=name,
                 )  # fmt: skip
             axes.set_xticks(range(len(panel.budgets)), [str(budget) for budget in panel.budgets])
             axes.set(xlabel="budget", ylabel="error, %", ylim=(0, 103), title=panel.title)
