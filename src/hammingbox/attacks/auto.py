@@ -17,8 +17,6 @@ from hammingbox.seeding import RowRandom
 _NO_LIMIT = 2**62
 _MANY_OPTIONS = 2_000
 """Above this number of options, a short swap search breaks most breakable rows before the enumeration would."""
-_LONG_WALK = 160
-"""Steps of the long swap search. A row that only one pair of changes in 16,000 breaks took it up to 60 of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +25,10 @@ class Auto(Search):
 
     - With gradients, at budget 1: all single changes in the order of their first-order gain, so the result is exact.
       Where there are thousands, a short swap search comes first.
-    - With gradients, above budget 1: a short swap search, half of PCAA's sweep, whose averaged gradients are less
-      misleading than a single one, a long swap search, then evolution, which needs no gradient.
+    - With gradients, above budget 1: a short swap search; half of PCAA's sweep, whose averaged gradients are less
+      misleading than a single one; a wide swap search, a few steps from the best row known with many tries each, for
+      rows that are nearly broken; a long one from random rows, for rows that only a few sets of changes break; then
+      evolution, which needs no gradient.
     - For a black box: local search, then evolution, and at budget 1 all single changes.
     - With a query limit: enumeration of the rows for which it suffices, which are then decided. The other rows get
       local search with all queries; divided between two searches, the queries break fewer rows.
@@ -68,7 +68,8 @@ class Auto(Search):
             return (
                 Swap(objective=self.objective),
                 PCAA(objective=self.objective, rounds=PCAA.rounds // 2),
-                Swap(objective=self.objective, steps=_LONG_WALK, patience=4, fresh=True),
+                Swap(objective=self.objective, steps=4, tries=192),
+                Swap(objective=self.objective, steps=100, patience=4, fresh=True),
                 Evolution(objective=self.objective, generations=9),
             )
         limit = problem.meter.limit
