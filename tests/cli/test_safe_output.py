@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.table import Table
@@ -32,7 +33,7 @@ def _obeyed(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("colour", [None, "truecolor"])
-def test_every_way_to_print_shows_control_characters(colour: str | None) -> None:
+def test_every_way_to_print_shows_control_characters(colour: Any) -> None:
     written = io.StringIO()
     console = SafeConsole(file=written, color_system=colour, width=200, force_terminal=colour is not None)
     table = Table(ESCAPES, plain(ESCAPES))
@@ -68,7 +69,7 @@ def test_commands_on_a_folder_of_a_stranger(tmp_path: Path) -> None:
         assert _obeyed(call_program("results", command[0], tmp_path, *command[1:])) == set()
     with open_store(tmp_path, readonly=True) as store:
         for what in ("runs", "rows"):
-            found = records(store, what)  # type: ignore[arg-type]
+            found = records(store, what)
             lines = list(csv.DictReader(io.StringIO(FORMATS["csv"](found).decode(), newline="")))
             assert len(lines) == len(found)
             for line, record in zip(lines, found, strict=True):

@@ -56,9 +56,9 @@ def test_seeds_out_of_range_are_refused(seed: int) -> None:
 def test_whole_numbers_of_numpy_are_plain_numbers() -> None:
     for value in (np.int64(3), np.uint8(3), 3):
         assert type(whole_number("rows", value)) is int
-    for value in (0, 1.5, np.float64(2), True, np.bool_(True), "2", 10**30):
+    for wrong in (0, 1.5, np.float64(2), True, np.bool_(True), "2", 10**30):
         with pytest.raises(InputError, match="rows"):
-            whole_number("rows", value)
+            whole_number("rows", wrong)
 
 
 def test_a_layout_has_a_limit() -> None:

@@ -74,12 +74,13 @@ def checked_run(number: Any, values: Sequence[Any], source: object) -> Run:
     return run
 
 
-def checked_session(started: Any, updated: Any, rows: Any, seconds: Any, environment: Any, source: object) -> Session:
-    """A session of the values that a file holds for it.
+def checked_session(values: Sequence[Any], environment: Any, source: object) -> Session:
+    """A session of the values that a file holds for it: start, last batch, rows and seconds.
 
     Raises:
         FileError: a value is not of its type.
     """
+    started, updated, rows, seconds = values
     fits = isinstance(started, str) and isinstance(updated, str) and isinstance(rows, int) and _is_time(seconds)
     if not fits or not isinstance(environment, dict):
         raise _damaged(source, "another type in the values of a session")

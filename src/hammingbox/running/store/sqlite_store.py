@@ -108,10 +108,7 @@ class SQLiteStore(Store):
             found = connection.execute(
                 "SELECT started, updated, rows, seconds, environment FROM sessions WHERE run = ? ORDER BY id", (run,)
             ).fetchall()
-        return [
-            checked_session(started, updated, rows, seconds, self.document(environment), self.path)
-            for started, updated, rows, seconds, environment in found
-        ]
+        return [checked_session(values, self.document(environment), self.path) for *values, environment in found]
 
     def document(self, digest: str) -> Any:
         """A JSON document.
