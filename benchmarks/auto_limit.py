@@ -1,8 +1,8 @@
 """How close `auto` is to the limit, on victims that were not used to choose its stages.
 
-Run with `python benchmarks/auto_limit.py`, or name victims: lstm-1, lstm-1-swap, lstm-2, lstm-2-padvt, mlp-1, mlp-1-swap,
-ips. IPS needs HAMMINGBOX_DATA to name a folder with ips/ips_test.csv and ips/victim.safetensors. Models are trained once
-and kept in runs/bench/auto_limit.
+Run with `python benchmarks/auto_limit.py`, or name victims: lstm-1, lstm-1-swap, lstm-2, lstm-2-padvt, mlp-1,
+mlp-1-swap, ips. IPS needs HAMMINGBOX_DATA to name a folder with ips/ips_test.csv and ips/victim.safetensors. Models are
+trained once and kept in runs/bench/auto_limit.
 
 For each victim, on the first test rows that it classifies correctly:
 
@@ -20,7 +20,18 @@ from pathlib import Path
 import torch
 from splice_victim import space, splits
 
-from hammingbox import Checkpoint, Dataset, FileError, FullSpace, Space, TrainConfig, Victim, build, fit, load_checkpoint
+from hammingbox import (
+    Checkpoint,
+    Dataset,
+    FileError,
+    FullSpace,
+    Space,
+    TrainConfig,
+    Victim,
+    build,
+    fit,
+    load_checkpoint,
+)
 from hammingbox.attacks import Attack, Auto, Exhaustive, Swap
 from hammingbox.defences import Defence, PAdvT, SwapTraining
 from hammingbox.evaluation.accuracy import correctly_classified
@@ -81,13 +92,16 @@ def report(title: str, victim: Victim, rows: Dataset, allowed: Space, *, enumera
         passes = sum(cost for _, cost, _ in runs) / len(runs)
         unbroken = sum(cost for _, _, cost in runs) / len(runs)
         left = (~ever).nonzero()[:, 0]
-        line = f"  budget {budget}: auto {[int(found.sum()) for found, _, _ in runs]} of {len(rows)} rows, seeds {SEEDS}"
+        line = (
+            f"  budget {budget}: auto {[int(found.sum()) for found, _, _ in runs]} of {len(rows)} rows, seeds {SEEDS}"
+        )
         line += f", {passes:.0f} passes per row, {unbroken:.0f} per unbroken row; together {int(ever.sum())}"
         exact = enumerate_pairs and budget == 2
         longer: Attack = Swap(steps=round(LONGER * passes / (Swap.tries + 2)), patience=4, fresh=True)
         limit = Exhaustive(verdict=True, max_passes=MOST_PAIRS) if exact else longer
         more, cost, _ = attacked(limit, victim, rows.take(left), threat, seed=len(SEEDS))
-        line += f"; {'enumeration' if exact else 'a walk'} of {cost:.0f} passes on the other {len(left)}: +{int(more.sum())}"
+        what = "enumeration" if exact else "a walk"
+        line += f"; {what} of {cost:.0f} passes on the other {len(left)}: +{int(more.sum())}"
         print(f"{title}\n{line}" if budget == 2 else line, flush=True)
 
 
