@@ -36,8 +36,8 @@ def test_queries_counted_by_the_victim_equal_the_meter(name: str, wide: Target) 
     victim = Recorder(schema.cardinalities)
     victim.load_state_dict(toy.state_dict())
     result = ATTACKS[name](queries=50)(victim, x, y, ThreatModel(FullSpace(schema), 2))
-    # The clean rows are queried once, at the attack's cost. Rows that were changed are recounted outside of it, and four
-    # clean rows are asked about again.
+    # The clean rows are queried once, at the attack's cost. Rows that were changed are recounted outside of it, and
+    # four clean rows are asked about again.
     recounted = int((result.distance > 0).sum()) + 4
     assert sum(len(ids) for ids in victim.queried) == int(result.forward.sum()) + recounted
 

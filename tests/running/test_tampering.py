@@ -409,6 +409,7 @@ def test_what_changed_beside_the_store(change: Callable[[Path], object], word: s
     found = check(folder)
     assert word in "\n".join(found.problems)
     assert {part.found.verdict for part in found.runs} == {verdict}
+    assert (found.confirmed == 0) == ("victim" in word or "nothing there" in word), "no row holds without the victim"
 
 
 def test_a_space_with_its_digest_is_another_run(folder: Path) -> None:

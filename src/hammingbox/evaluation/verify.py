@@ -172,6 +172,7 @@ def verify_claims(claims: Claims, victim: Victim | None, *, data: Dataset | None
     good, ties = claims.success & inside & (distance <= claims.budget), torch.zeros_like(claims.success)
     if victim is None:
         missing.append("the victim: its answers were not recomputed")
+        good = torch.zeros_like(good)
     else:
         if weights_digest(victim) != claims.victim_sha256:
             problems.append("expected the weights that were attacked, got a victim with another hash")
