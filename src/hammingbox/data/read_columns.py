@@ -20,7 +20,7 @@ from hammingbox.files import INFLATED_VARIABLE, damage_as_file_error, inflated_l
 from hammingbox.settings import MOST_ROWS
 
 PARQUET = (".parquet", ".pq")
-MOST_COLUMNS = 50_000
+MOST_COLUMNS = 20_000
 MOST_CELLS = 200_000_000
 """Rows times columns: each cell takes four bytes when a table is read, and as many when it is encoded."""
 _CHUNK, _CHUNK_CELLS = 4096, 2**20
@@ -55,6 +55,7 @@ def source_name(source: Path | str | Frame) -> str:
 def _from_csv(path: Path, encoding: str) -> Columns:
     rows = read_rows(path, encoding=encoding)
     _, header = next(rows)
+    _check_size(path, 0, len(header))
     builders = [ColumnBuilder(name) for name in header]
     # Wide lines are read in smaller chunks: a short line with many delimiters stands for many strings.
     size = max(1, min(_CHUNK, _CHUNK_CELLS // len(builders)))
