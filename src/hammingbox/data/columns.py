@@ -89,12 +89,20 @@ class Columns:
         return {column.name: column for column in self.columns}
 
 
+class _Codes(dict[str, int]):
+    """Numbers distinct texts in order of first occurrence."""
+
+    def __missing__(self, text: str) -> int:
+        self[text] = code = len(self)
+        return code
+
+
 class ColumnBuilder:
     """Collects the values of a column in the order of its rows."""
 
     def __init__(self, name: str) -> None:
         self.name = name.strip()
-        self._code_of: dict[str, int] = {}
+        self._code_of = _Codes()
         self._codes = array("i")
 
     def __len__(self) -> int:
@@ -102,12 +110,11 @@ class ColumnBuilder:
 
     def add(self, texts: Iterable[str]) -> None:
         """Adds one row per text."""
-        code_of = self._code_of
-        self._codes.extend(code_of.setdefault(text.strip(), len(code_of)) for text in texts)
+        self._codes.extend(map(self._code_of.__getitem__, map(str.strip, texts)))
 
     def add_coded(self, texts: Iterable[str], codes: Codes) -> None:
         """Adds one row per code; a code is an index into `texts`."""
-        own = np.array([self._code_of.setdefault(text.strip(), len(self._code_of)) for text in texts], dtype=np.int32)
+        own = np.array([self._code_of[text.strip()] for text in texts], dtype=np.int32)
         self._codes.frombytes(own[codes].tobytes())
 
     def build(self) -> Column:

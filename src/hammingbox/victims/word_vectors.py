@@ -44,9 +44,9 @@ def use_vectors(victim: Victim, schema: Schema, path: Path) -> int:
     final: set[int] = set()
     found: set[int] = set()
     try:
-        with path.open(encoding="utf-8") as text, torch.no_grad():
-            for number, line in enumerate(bounded_lines(text, path), 1):
-                word, _, numbers = line.rstrip("\n").partition(" ")
+        with path.open("rb") as binary, torch.no_grad():
+            for number, line in enumerate(bounded_lines(binary, path), 1):
+                word, _, numbers = line.rstrip("\r\n").partition(" ")
                 if number == 1 and len(numbers.split()) == 1:
                     continue  # word2vec's text format begins with the table's size
                 places = in_lower_case.get(word, set()) - final
