@@ -119,7 +119,8 @@ def parse_json(text: bytes | str, source: object) -> Any:
     """
     try:
         value = json.loads(text)
-        if (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # an escape may write half of a surrogate pair
+        # An escape may write half of a surrogate pair.
+        if b"\\u" in text if isinstance(text, bytes) else "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode()
         return value
     except ValueError as error:
