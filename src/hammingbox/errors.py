@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_MOST_SHOWN, _MOST_COMPARED, _LONGEST_SHOWN = 60, 2000, 200
+"""Names that a message lists, names that are compared to find the closest, and characters of a name that are shown."""
+
 
 class HammingboxError(Exception):
     """Base class of every error a user can cause; the command line prints it as one sentence and exits with 2."""
@@ -31,9 +34,10 @@ class TooExpensiveError(HammingboxError):
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """The error for an unknown name: lists the known names and suggests the closest one."""
     names = sorted(known)
-    close = get_close_matches(name, names, n=1)
+    close = get_close_matches(name[:_LONGEST_SHOWN], names[:_MOST_COMPARED], n=1)
     guess = f" Did you mean {close[0]!r}?" if close else ""
-    return InputError(f"expected the name of a known {kind} ({', '.join(names)}), got {name!r}.{guess}")
+    listed = ", ".join(names[:_MOST_SHOWN]) + (", ..." if len(names) > _MOST_SHOWN else "")
+    return InputError(f"expected the name of a known {kind} ({listed}), got {name[:_LONGEST_SHOWN]!r}.{guess}")
 
 
 def missing_library(library: str, extra: str, purpose: str, error: ImportError) -> InputError:

@@ -23,7 +23,7 @@ INFLATED_LIMIT = 128
 """MiB that compressed data may have after inflation; `HAMMINGBOX_INFLATED_MIB` sets another limit."""
 INFLATED_VARIABLE = "HAMMINGBOX_INFLATED_MIB"
 LONGEST_LINE = 4 * 2**20
-"""Characters of a line of text: more is no table, and would be held in memory as a whole."""
+"""Bytes of a line of text: more is no table, and would be held in memory as a whole."""
 LARGEST_TOML = 3 * 2**20
 """Bytes of a TOML file: the parser takes two seconds per megabyte."""
 _DEEPEST_KEY = 64
@@ -118,7 +118,11 @@ def parse_json(text: bytes | str, source: object) -> Any:
         FileError: it is not JSON, or nested too deeply.
     """
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        # An escape may write half of a surrogate pair.
+        if b"\\u" in text if isinstance(text, bytes) else "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
     except ValueError as error:
         raise FileError(f"expected JSON in {shown(source)}, got damaged or truncated text ({error}).") from error
     except RecursionError as error:
@@ -259,18 +263,35 @@ def gunzip(content: bytes, source: object) -> bytes:
         ) from error
 
 
-def bounded_lines(text: io.TextIOBase, source: object) -> Iterator[str]:
-    """The lines of a text.
+def bounded_lines(binary: io.BufferedIOBase, source: object, encoding: str = "utf-8") -> io.TextIOWrapper:
+    """The text of a file, with its ends of lines as they are, whose lines fit into memory.
 
     Raises:
-        FileError: a line has more than `LONGEST_LINE` characters.
+        FileError: while it is read, a line has more than `LONGEST_LINE` bytes.
     """
-    while line := text.readline(LONGEST_LINE + 1):
-        if len(line) > LONGEST_LINE:
-            raise FileError(
-                f"expected lines of at most {LONGEST_LINE:,} characters in {shown(source)}, got a longer one."
-            )
-        yield line
+    return io.TextIOWrapper(io.BufferedReader(_LineGuard(binary, source), _CHUNK // 4), encoding=encoding, newline="")
+
+
+class _LineGuard(io.RawIOBase):
+    """Looks at whole blocks, which costs almost nothing, and leaves it to Python to find the lines."""
+
+    def __init__(self, stream: io.BufferedIOBase, source: object) -> None:
+        self._stream, self._source = stream, source
+        self._open_line = 0
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Reads the next bytes."""
+        content = self._stream.read(len(buffer))
+        end = max(content.rfind(b"\n"), content.rfind(b"\r"))
+        self._open_line = len(content) - end - 1 + (self._open_line if end < 0 else 0)
+        if self._open_line > LONGEST_LINE:
+            raise FileError(f"expected lines of at most {LONGEST_LINE:,} bytes in {shown(self._source)}, got more.")
+        buffer[: len(content)] = content
+        return len(content)
 
 
 def sha256(*parts: bytes) -> str:

@@ -58,7 +58,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "float labels": _labels([0.0, 1.0]), "bool labels": _labels([True, False]), "2-D labels": _labels([[0], [1]]),
     "text labels": _labels("ab"), "no labels": _labels(None), "one number as labels": _labels(5),
     "indices out of range": _take([2]), "indices below the first": _take([-3]), "a short mask": _take([True]),
-    "float indices": _take([0.5]), "2-D indices": _take([[0]]),
+    "float indices": _take([0.5]), "2-D indices": _take([[0]]), "ragged indices": _take([[0], [0, 1]]),
     "a string as categories": _features("ab"), "a number as categories": _features(5),
     "numbers as categories": _features((1, 2)), "repeated classes": _features(("a", "b"), classes=("yes", "yes")),
     "a string as classes": _features(("a", "b"), classes="ab"), "half a surrogate": _features(("a", "\ud800")),

@@ -48,8 +48,9 @@ def main() -> int:
 def _shown(found: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Says how far the cases are, on standard error."""
     for number, one in enumerate(found, 1):
-        if one["error"]:
-            print(f"case {one['case']} failed: {one['error'].strip().splitlines()[-1]}", file=sys.stderr, flush=True)
+        if one["error"] or "crash" in one:
+            reason = one.get("crash") or one["error"].strip().splitlines()[-1]
+            print(f"case {one['case']} failed: {reason}", file=sys.stderr, flush=True)
         if one.get("seconds", 0.0) > SLOWEST / 4:
             print(f"case {one['case']}: {one['seconds']:.1f} s, {one['mib']:.0f} MiB", file=sys.stderr, flush=True)
         if number % 500 == 0:

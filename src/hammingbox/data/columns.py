@@ -5,8 +5,10 @@ encoding) looks at each distinct value once.
 """
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Int
@@ -53,9 +55,9 @@ class Columns:
     columns: tuple[Column, ...]
 
     def __post_init__(self) -> None:
-        names = [column.name for column in self.columns]
-        if "" in names or len(set(names)) < len(names):
-            repeated = sorted({name for name in names if names.count(name) > 1})
+        names = Counter(column.name for column in self.columns)
+        if "" in names or len(names) < len(self.columns):
+            repeated = sorted(name for name, count in names.items() if count > 1)[:12]
             raise FileError(
                 f"expected distinct column names in {self.source}, got {', '.join(map(repr, repeated or ['']))} "
                 f"{'more than once' if repeated else 'as a name'}. Write a header line with one name per column."
@@ -78,10 +80,21 @@ class Columns:
         Raises:
             InputError: there is no such column.
         """
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise unknown_name(f"{kind} of {self.source}", name, [column.name for column in self.columns])
+        if name not in self._by_name:
+            raise unknown_name(f"{kind} of {self.source}", name, self._by_name)
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+
+class _Codes(dict[str, int]):
+    """Numbers distinct texts in order of first occurrence."""
+
+    def __missing__(self, text: str) -> int:
+        self[text] = code = len(self)
+        return code
 
 
 class ColumnBuilder:
@@ -89,7 +102,7 @@ class ColumnBuilder:
 
     def __init__(self, name: str) -> None:
         self.name = name.strip()
-        self._code_of: dict[str, int] = {}
+        self._code_of = _Codes()
         self._codes = array("i")
 
     def __len__(self) -> int:
@@ -97,12 +110,11 @@ class ColumnBuilder:
 
     def add(self, texts: Iterable[str]) -> None:
         """Adds one row per text."""
-        code_of = self._code_of
-        self._codes.extend(code_of.setdefault(text.strip(), len(code_of)) for text in texts)
+        self._codes.extend(map(self._code_of.__getitem__, map(str.strip, texts)))
 
     def add_coded(self, texts: Iterable[str], codes: Codes) -> None:
         """Adds one row per code; a code is an index into `texts`."""
-        own = np.array([self._code_of.setdefault(text.strip(), len(self._code_of)) for text in texts], dtype=np.int32)
+        own = np.array([self._code_of[text.strip()] for text in texts], dtype=np.int32)
         self._codes.frombytes(own[codes].tobytes())
 
     def build(self) -> Column:

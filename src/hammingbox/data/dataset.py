@@ -148,7 +148,10 @@ class Splits:
 def _is_mask(rows: Any) -> bool:
     if isinstance(rows, Tensor):
         return rows.dtype == torch.bool
-    return np.asarray(rows).dtype == np.bool_
+    try:
+        return bool(np.asarray(rows).dtype == np.bool_)
+    except (ValueError, TypeError, OverflowError):  # lists of different lengths: no mask, and no indices either
+        return False
 
 
 def _is_partial_view(tensor: Tensor) -> bool:

@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import io
 import zlib
 from collections.abc import Iterator
 from itertools import chain
@@ -36,9 +35,8 @@ def read_rows(path: Path, *, encoding: str = "utf-8-sig", inflated: int = 0) -> 
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
         with open_gzip(path, inflated) if packed else path.open("rb") as binary:
-            text = io.TextIOWrapper(binary, encoding=encoding, newline="")
-            lines = bounded_lines(text, path)
-            first = next(lines, "")
+            lines = bounded_lines(binary, path, encoding)
+            first = lines.readline()
             if not first.strip():
                 raise FileError(f"expected a line of column names in {path}, got an empty file or an empty first line.")
             delimiter = max(_DELIMITERS, key=first.count)

@@ -10,7 +10,6 @@ Known layouts, in the folder `imdb` of the data folder or in the data folder its
 All layouts give the same rows in the same order.
 """
 
-import io
 import json
 import tarfile
 import zlib
@@ -140,7 +139,7 @@ def _read_jsonl(source: Path) -> Iterator[_Raw]:
     for part in ("train", "test"):
         packed = source.with_name(f"{part}.jsonl.gz")
         with open_gzip(packed, _INFLATED) as binary:
-            for line in bounded_lines(io.TextIOWrapper(binary, encoding="utf-8"), packed):
+            for line in bounded_lines(binary, packed):
                 row = json.loads(line)
                 yield part, row["label"], row["text"]
 

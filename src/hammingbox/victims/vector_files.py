@@ -95,9 +95,9 @@ def vector_size(path: Path) -> int:
 
 def _of_text(path: Path) -> Iterator[Entry]:
     try:
-        with path.open(encoding="utf-8") as text:
-            for number, line in enumerate(bounded_lines(text, path), 1):
-                word, *numbers = line.rstrip("\n").split(" ")
+        with path.open("rb") as binary:
+            for number, line in enumerate(bounded_lines(binary, path), 1):
+                word, *numbers = line.rstrip("\r\n").split(" ")
                 if number > 1 or len(numbers) != 1:  # word2vec's text format begins with the table's size
                     yield Entry(word, [part for part in numbers if part], f"line {number}")
     except UnicodeDecodeError as error:

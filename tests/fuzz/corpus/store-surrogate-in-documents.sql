@@ -1,0 +1,1 @@
+UPDATE documents SET json = '{"hammingbox": "\ud800"}' WHERE json LIKE '%torch%';
