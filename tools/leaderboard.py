@@ -103,7 +103,7 @@ def evaluate(folder: Path, *, rows: int | None = None, budgets: Sequence[int] = 
     if checked is not None and not checked.ok:
         raise FileError(f"expected every broken row to hold, got: {checked.problems[0]}.")
     return {
-        "command": "python tools/leaderboard.py evaluate",
+        "command": "python tools/leaderboard.py evaluate" + (f" --rows {rows}" if rows else ""),
         "hammingbox": hammingbox.__version__,
         "torch": torch.__version__,
         "attack": ATTACK,

@@ -67,43 +67,60 @@ def constant(facts: Mapping[str, Any]) -> tuple[str, Rate]:
     return facts["classes"][answer], Rate(facts["rows"] - hits, facts["rows"])
 
 
+def is_ranked(victim: Victim, facts: Mapping[str, Any]) -> bool:
+    """Whether a victim's clean error is below that of the best constant answer, which no attack can break."""
+    outcomes = str(victim["runs"][0]["outcomes"])
+    return Rate(outcomes.count("w"), len(outcomes)).interval[1] < constant(facts)[1].value
+
+
+def sorted_victims(records: Mapping[str, Any], source: str) -> list[Victim]:
+    """The victims of a data set, best first; those without a rank come last."""
+    facts = records["data"][source]
+    found = [victim for victim in records["victims"] if _source(victim) == source]
+    return sorted(found, key=lambda victim: (not is_ranked(victim, facts), mean_error(victim)))
+
+
 def table(records: Mapping[str, Any], source: str) -> list[str]:
-    """The lines of a data set's table, best victim first, and the best constant answer in its place among them."""
-    budgets = records["budgets"]
-    victims = sorted((v for v in records["victims"] if _source(v) == source), key=mean_error)
+    """The lines of a data set's table, best victim first, then the best constant answer and what is no better."""
+    budgets, facts, victims = records["budgets"], records["data"][source], sorted_victims(records, source)
     proven = [b for b in budgets if any("p" in _outcomes(victim, b) for victim in victims)]
-    places = {budget: ranks(victims, budget) for budget in budgets}
+    ranked = [victim for victim in victims if is_ranked(victim, facts)]
+    places = {budget: ranks(ranked, budget) for budget in budgets}
     head = [
         "victim", "model", "parameters", "training", "clean error", "worst class",
         *(f"error, budget {b}" for b in budgets),
         f"rank at {', '.join(map(str, budgets))}",
         *(f"certified accuracy, budget {b}" for b in proven),
     ]  # fmt: skip
-    lines = [_line(head), _line(["---"] * 2 + ["---:"] + ["---"] + ["---:"] * (len(head) - 4))]
-    facts = records["data"][source]
     answer, floor = constant(facts)
-    always = [f"always {answer}", "-", "0", "none", _percent(floor), "100.0", *[_percent(floor)] * len(budgets), "-"]
-    always += [f"{100 - 100 * floor.value:.1f}"] * len(proven)
-    below = [victim for victim in victims if mean_error(victim) <= floor.value]
-    for victim in victims:
-        if len(lines) == 2 + len(below):
-            lines.append(_line(always))
-        name = victim["name"]
-        classes = by_class(_outcomes(victim, budgets[0]), "w", facts["labels"])
-        clean = Rate(_outcomes(victim, budgets[0]).count("w"), len(_outcomes(victim, budgets[0])))
-        certified = (Rate(_outcomes(victim, budget).count("p"), len(_outcomes(victim, budget))) for budget in proven)
-        cells = [
-            f"`{name}`", victim["model"], f"{victim['parameters']:,}",
-            f"[{_training(victim['training'])}](#{_anchor(name)})",
-            _percent(clean), f"{100 * max(rate.value for rate in classes):.1f}",
-            *(_percent(error_of(_outcomes(victim, budget))) for budget in budgets),
-            ", ".join(str(places[budget][name]) for budget in budgets),
-            *(f"{100 * rate.value:.1f}" for rate in certified),
-        ]  # fmt: skip
-        lines.append(_line(cells))
-    if len(below) == len(victims):
-        lines.append(_line(always))
-    return lines
+    always = [
+        f"always class {answer}", "-", "0", "none", _percent(floor), "100.0", *[_percent(floor)] * len(budgets), "-",
+        *[f"{100 - 100 * floor.value:.1f}"] * len(proven),
+    ]  # fmt: skip
+    lines = [_victim_line(victim, facts, budgets, proven, places) for victim in victims]
+    lines.insert(len(ranked), _line(always))
+    return [_line(head), _line(["---"] * 2 + ["---:"] + ["---"] + ["---:"] * (len(head) - 4)), *lines]
+
+
+def _victim_line(
+    victim: Victim,
+    facts: Mapping[str, Any],
+    budgets: Sequence[int],
+    proven: Sequence[int],
+    places: Mapping[int, Mapping[str, int]],
+) -> str:
+    name, first = victim["name"], _outcomes(victim, budgets[0])
+    worst = max(rate.value for rate in by_class(first, "w", facts["labels"]))
+    certified = (Rate(_outcomes(victim, budget).count("p"), len(first)) for budget in proven)
+    cells = [
+        f"`{name}`", victim["model"], f"{victim['parameters']:,}",
+        f"[{_training(victim['training'])}](#{_anchor(name)})",
+        _percent(Rate(first.count("w"), len(first))), f"{100 * worst:.1f}",
+        *(_percent(error_of(_outcomes(victim, budget))) for budget in budgets),
+        ", ".join(str(places[budget].get(name, "-")) for budget in budgets),
+        *(f"{100 * rate.value:.1f}" for rate in certified),
+    ]  # fmt: skip
+    return _line(cells)
 
 
 def generated(records: Mapping[str, Any]) -> str:
@@ -119,7 +136,7 @@ def generated(records: Mapping[str, Any]) -> str:
             f"`{records['attack']}`, seed {records['seed']}. Allowed changes: {facts['space']}.",
             "\n".join(table(records, source)),
             "One line again, here the first one, with the same rows and seed:",
-            f"```sh\n{_command(sorted_names(records, source)[0], records)}\n```",
+            f"```sh\n{_command(sorted_victims(records, source)[0]['name'], records)}\n```",
         ]
     parts += [
         f"All {records['verified']:,} adversarial rows were verified from disk. Records: "
@@ -130,11 +147,6 @@ def generated(records: Mapping[str, Any]) -> str:
     ]
     parts += [_details(victim, records) for victim in sorted(records["victims"], key=lambda v: v["name"])]
     return "\n\n".join(parts)
-
-
-def sorted_names(records: Mapping[str, Any], source: str) -> list[str]:
-    """The victims of a data set, best first."""
-    return [v["name"] for v in sorted((v for v in records["victims"] if _source(v) == source), key=mean_error)]
 
 
 def page(text: str, records: Mapping[str, Any]) -> str:

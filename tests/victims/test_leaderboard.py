@@ -10,6 +10,7 @@ import torch
 from hammingbox.data import splice
 from hammingbox.errors import FileError
 from hammingbox.evaluation.accuracy import is_right
+from hammingbox.evaluation.rates import Rate
 from hammingbox.files import read_json
 from hammingbox.victims import shipped
 from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint, load_victim, weights_digest
@@ -81,7 +82,8 @@ def test_evaluation_and_page_of_two_victims(two: Path) -> None:
     assert " old " not in text
     lines = {line.split("`")[1]: line for line in text.splitlines() if line.startswith("| `splice/")}
     wrong = {v["name"]: sum(run["outcomes"].count(c) for run in v["runs"] for c in "wx") for v in (old, raw)}
-    assert list(lines) == sorted(wrong, key=lambda name: wrong[name]), "the better one comes first"
+    ranked = {v["name"]: shown.is_ranked(v, records["data"]["splice"]) for v in (old, raw)}
+    assert list(lines) == sorted(wrong, key=lambda name: (not ranked[name], wrong[name])), "the better one comes first"
     error = shown.error_of(old["runs"][1]["outcomes"])
     assert f"| {100 * error.value:.1f} ({100 * error.interval[0]:.1f}-" in lines["splice/old"]
     assert "[Swap, budget 2](#splice-raw)" in lines["splice/raw"]
@@ -91,12 +93,37 @@ def test_evaluation_and_page_of_two_victims(two: Path) -> None:
     assert sum(rate.hits for rate in rates) == shown.error_of(one).hits
     answer, floor = shown.constant(records["data"]["splice"])
     assert floor.hits == 24 - max(labels.count(each) for each in range(3))
-    assert text.count(f"| always {answer} | - | 0 | none | {100 * floor.value:.1f} (") == 1
+    assert text.count(f"| always class {answer} | - | 0 | none | {100 * floor.value:.1f} (") == 1
     assert "certified accuracy, budget 1 |" in text
     assert "certified accuracy, budget 2" not in text, "nothing is proven there"
     assert str(two) not in text + json.dumps(records)
     with pytest.raises(FileError, match="expected the marks"):
         shown.page("# Title", records)
+
+
+def test_a_victim_with_one_answer_has_no_rank() -> None:
+    labels = "0 " * 40 + "1 " * 60
+
+    def victim(name: str, outcomes: str) -> dict[str, Any]:
+        return {
+            "name": f"splice/{name}", "model": "cnn", "parameters": 1, "training": {}, "settings": {},
+            "runs": [{"budget": 1, "outcomes": outcomes}],
+        }  # fmt: skip
+
+    same, weak, good = (
+        victim("same", "w" * 40 + "p" * 60),
+        victim("weak", "x" * 100),
+        victim("good", "x" * 50 + "p" * 50),
+    )
+    facts = {"rows": 100, "of": 100, "labels": labels, "classes": ["a", "b"], "space": "all"}
+    assert shown.constant(facts) == ("b", Rate(40, 100))
+    table = shown.table({"budgets": [1], "data": {"splice": facts}, "victims": [same, weak, good]}, "splice")
+    cells = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in table[2:]]
+    assert [(line[0], line[7]) for line in cells] == [
+        ("splice/good", "1"), ("splice/weak", "2"), ("always class b", "-"), ("splice/same", "-"),
+    ]  # fmt: skip
+    assert [line[5] for line in cells] == ["0.0", "0.0", "100.0", "100.0"], "the worst class"
+    assert [line[8] for line in cells] == ["50.0", "0.0", "60.0", "60.0"], "certified"
 
 
 def test_a_result_that_does_not_hold_is_not_recorded(two: Path, monkeypatch: pytest.MonkeyPatch) -> None:
