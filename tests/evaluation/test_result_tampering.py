@@ -76,18 +76,18 @@ def test_a_summary_that_lies_is_noticed(name: str, forged: bool, written: Writte
 
 HEADER: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "budget": (lambda h: h["summary"].update(budget=0), "more than 0 changes"),
-    "budget as text": (lambda h: h["summary"].update(budget="1"), "expected a budget"),
-    "no budget": (lambda h: h["summary"].pop("budget"), "expected a budget"),
+    "budget as text": (lambda h: h["summary"].update(budget="1"), "'summary'"),
+    "no budget": (lambda h: h["summary"].pop("budget"), "'summary'"),
     "hash of the data": (lambda h: h.update(data_sha256="abc"), "whose hash is recorded"),
     "hash of the victim": (lambda h: h.update(victim_sha256="abc"), "another hash"),
     "classes": (lambda h: h["schema"].update(classes=["a", "b", "c"]), "another schema"),
-    "no schema": (lambda h: h.pop("schema"), "something else"),
+    "no schema": (lambda h: h.pop("schema"), "schema"),
     "a schema that is none": (lambda h: h.update(schema=[1]), "schema"),
-    "a space that is none": (lambda h: h.update(space={"kind": "masked"}), "damaged document"),
+    "a space that is none": (lambda h: h.update(space={"kind": "masked"}), "'immutable'"),
     "a space of another kind": (lambda h: h.update(space={"kind": "moon"}), "got 'moon'"),
     "a smaller space": (lambda h: h.update(space={"kind": "masked", "immutable": ["f0", "f1", "f2", "f3"],
                                                   "forbidden": {}, "kept": {}}), "outside S(x)"),
-    "a goal that is none": (lambda h: h.update(goal=3), "'goal'"),
+    "a goal that is none": (lambda h: h.update(goal=3), "expected a goal"),
     "another goal": (lambda h: h.update(goal={"kind": "target", "label": "class 0"}), "class 0|not|attacked"),
     "no summary": (lambda h: h.pop("summary"), "'summary'"),
     "no hash of rows": (lambda h: h.pop("rows_sha256"), "'rows_sha256'"),
@@ -134,7 +134,7 @@ ROWS: dict[str, tuple[Callable[[list[list[str]]], object], str]] = {
     "deleted": (lambda rows: rows.remove(standing(rows)), "as in the summary"),
     "doubled": (lambda rows: rows.append(broken(rows)), "more than once"),
     "renumbered": (lambda rows: broken(rows).__setitem__(0, "7"), "not the row the data has"),
-    "label": (lambda rows: standing(rows).__setitem__(1, "9"), "something else"),
+    "label": (lambda rows: standing(rows).__setitem__(1, "9"), "got a damaged one"),
     "correct": (lambda rows: standing(rows).__setitem__(2, "0"), "recorded as right but wrong"),
     "wrong made right": (lambda rows: wrong(rows).__setitem__(2, "1"), "recorded as right but wrong"),
     "success cleared": (lambda rows: broken(rows).__setitem__(3, "0"), "not broken but meets the goal"),
@@ -142,15 +142,15 @@ ROWS: dict[str, tuple[Callable[[list[list[str]]], object], str]] = {
     "proven": (lambda rows: standing(rows).__setitem__(4, "1"), "an attack that proves nothing"),
     "distance": (lambda rows: broken(rows).__setitem__(5, "0"), "another distance"),
     "margin": (lambda rows: broken(rows).__setitem__(6, "9.5"), "another margin"),
-    "no margin": (lambda rows: broken(rows).__setitem__(6, "nan"), "something else"),
+    "no margin": (lambda rows: broken(rows).__setitem__(6, "nan"), "got a damaged one"),
     "passes": (lambda rows: broken(rows).__setitem__(7, "1"), "expected forward"),
     "passes of a wrong row": (lambda rows: wrong(rows).__setitem__(7, "1"), "has passes but"),
-    "text for a number": (lambda rows: broken(rows).__setitem__(7, "x"), "something else"),
-    "unknown category": (lambda rows: broken(rows).__setitem__(12, "c99"), "something else"),
+    "text for a number": (lambda rows: broken(rows).__setitem__(7, "x"), "got a damaged one"),
+    "unknown category": (lambda rows: broken(rows).__setitem__(12, "c99"), "got a damaged one"),
     "clean row": (lambda rows: broken(rows).__setitem__(10, "c0" if broken(rows)[10] != "c0" else "c1"), "not the row"),
-    "short line": (lambda rows: broken(rows).pop(), "something else"),
-    "other columns": (lambda rows: rows[0].reverse(), "something else"),
-    "no columns": (lambda rows: rows.clear(), "something else"),
+    "short line": (lambda rows: broken(rows).pop(), "got a damaged one"),
+    "other columns": (lambda rows: rows[0].reverse(), "got a damaged one"),
+    "no columns": (lambda rows: rows.clear(), "got a damaged one"),
 }  # fmt: skip
 
 
@@ -171,7 +171,7 @@ def test_rows_that_are_no_table_are_one_sentence(content: bytes, written: Writte
     path, victim, _ = written
     path.with_suffix(".csv").write_bytes(content)
     seal(path)
-    with pytest.raises(FileError, match="something else"):
+    with pytest.raises(FileError, match="got a damaged one"):
         verify(path, victim)
 
 

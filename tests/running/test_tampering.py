@@ -142,16 +142,16 @@ BY_HAND: dict[str, tuple[tuple[str, ...], str]] = {
     "rows: every success cleared": (("UPDATE rows SET success = 0",), EDITED),
     "rows: no passes": (("UPDATE rows SET forward = 0, backward = 0",), EDITED),
     "rows: unbroken ones wrong before": (("UPDATE rows SET correct = 0, attacked = 0 WHERE success = 0",), EDITED),
-    "row: text for a number": ((f"UPDATE rows SET forward = 'many' WHERE {BROKEN}",), "whole number"),
-    "row: label 99": ((f"UPDATE rows SET label = 99 WHERE {BROKEN}",), "label that the schema does not have"),
-    "row: id 255": ((f"UPDATE rows SET adversarial = x'ffffffffff' WHERE {BROKEN}",), "id that the schema"),
+    "row: text for a number": ((f"UPDATE rows SET forward = 'many' WHERE {BROKEN}",), "as the forward of a row"),
+    "row: label 99": ((f"UPDATE rows SET label = 99 WHERE {BROKEN}",), "got 99 in row"),
+    "row: id 255": ((f"UPDATE rows SET adversarial = x'ffffffffff' WHERE {BROKEN}",), "The store is damaged"),
     "row: short blob": ((f"UPDATE rows SET clean = x'00' WHERE {BROKEN}",), "different sizes"),
     "row: no blob": ((f"UPDATE rows SET logits = 5 WHERE {BROKEN}",), "got"),
     "row: logits that are no numbers": (
         (f"UPDATE rows SET logits = x'0000c07f0000c07f' WHERE {BROKEN}",),
-        "not numbers",
+        "not finite",
     ),
-    "row: count below 0": ((f"UPDATE rows SET distance = -1 WHERE {BROKEN}",), "below 0"),
+    "row: count below 0": ((f"UPDATE rows SET distance = -1 WHERE {BROKEN}",), "distance of rows out of range"),
     "row: success 7": ((f"UPDATE rows SET success = 7 WHERE {BROKEN}",), "yes or no"),
     "run: data": (("UPDATE runs SET data = 'splice' WHERE id = 1",), EDITED),
     "run: split": (("UPDATE runs SET split = 'train' WHERE id = 1",), EDITED),
@@ -165,7 +165,7 @@ BY_HAND: dict[str, tuple[tuple[str, ...], str]] = {
     "run: defence": (("UPDATE runs SET defence = 'PAdvT()' WHERE id = 1",), EDITED),
     "run: attack": (("UPDATE runs SET attack = replace(attack, 'greedy', 'brute') WHERE id = 1",), EDITED),
     "run: budget": (("UPDATE runs SET budget = 5 WHERE id = 1",), EDITED),
-    "run: budget as text": (("UPDATE runs SET budget = 'one' WHERE id = 1",), "other types"),
+    "run: budget as text": (("UPDATE runs SET budget = 'one' WHERE id = 1",), "another type"),
     "run: seed": (("UPDATE runs SET seed = 7 WHERE id = 1",), EDITED),
     "run: name": (("UPDATE runs SET name = 'pcaa' WHERE id = 1",), EDITED),
     "run: place of the victim": (("UPDATE runs SET victim = 'elsewhere' WHERE id = 1",), EDITED),
@@ -236,18 +236,18 @@ BY_HAND: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "document: no JSON": (
         ("UPDATE documents SET json = '{' WHERE digest = (SELECT space_sha256 FROM runs WHERE id = 1)",),
-        "as JSON",
+        "expected JSON",
     ),
     "document: another kind of JSON": (
         ("UPDATE documents SET json = '[]' WHERE digest = (SELECT space_sha256 FROM runs WHERE id = 1)",),
-        "got list",
+        "a space with its kind",
     ),
     "document: a damaged space": (
         (
             'UPDATE documents SET json = \'{"kind": "masked"}\' WHERE digest = '
             "(SELECT space_sha256 FROM runs WHERE id = 1)",
         ),
-        "damaged document",
+        "got damaged JSON",
     ),
     "document: deleted": (
         ("DELETE FROM documents WHERE digest = (SELECT goal_sha256 FROM runs WHERE id = 1)",),

@@ -199,7 +199,7 @@ def _parsed(header: dict[str, Any], content: bytes) -> StoredResults:
     Raises:
         ValueError, KeyError, IndexError, TypeError, csv.Error: they do not fit the header.
     """
-    schema = Schema.from_json(header["schema"])
+    schema = Schema.from_json(header.get("schema"))
     columns = _COLUMNS_1 if header["format"] == 1 else _COLUMNS
     names = [feature.name for feature in schema.features]
     lines = read_lines(
