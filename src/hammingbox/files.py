@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from hammingbox.errors import FileError, HammingboxError, InputError
 
-INFLATED_LIMIT = 128
+INFLATED_LIMIT = 64
 """MiB that compressed data may have after inflation; `HAMMINGBOX_INFLATED_MIB` sets another limit."""
 INFLATED_VARIABLE = "HAMMINGBOX_INFLATED_MIB"
 LONGEST_LINE = 4 * 2**20
