@@ -7,7 +7,7 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError
-from hammingbox.files import bounded_lines, unreadable
+from hammingbox.files import bounded_lines
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.category_embedding import CategoryEmbedding
 
@@ -59,7 +59,7 @@ def use_vectors(victim: Victim, schema: Schema, path: Path) -> int:
     except UnicodeDecodeError as error:
         raise FileError(f"expected word vectors as UTF-8 text in {path}, got another encoding.") from error
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise FileError(f"expected a file of word vectors at {path}, got: {error.strerror or error}.") from error
     return len(found)
 
 
