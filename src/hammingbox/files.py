@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from hammingbox.errors import FileError, HammingboxError, InputError
 
-INFLATED_LIMIT = 128
+INFLATED_LIMIT = 64
 """MiB that compressed data may have after inflation; `HAMMINGBOX_INFLATED_MIB` sets another limit."""
 INFLATED_VARIABLE = "HAMMINGBOX_INFLATED_MIB"
 LONGEST_LINE = 4 * 2**20
@@ -267,7 +267,7 @@ def bounded_lines(binary: io.BufferedIOBase, source: object, encoding: str = "ut
     """The text of a file, with its ends of lines as they are, whose lines fit into memory.
 
     Raises:
-        FileError: while it is read, a line has more than `LONGEST_LINE` bytes.
+        FileError: while it is read, a line goes on for more than `LONGEST_LINE` bytes at the end of a block.
     """
     return io.TextIOWrapper(io.BufferedReader(_LineGuard(binary, source), _CHUNK // 4), encoding=encoding, newline="")
 

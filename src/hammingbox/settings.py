@@ -14,7 +14,7 @@ MOST_ROUNDS = 1_000_000
 MOST_POINTS = 10_000
 """Largest number of points per row that are held at once: samples, members of a population, a beam."""
 MOST_DRAWS = 100_000
-MOST_ROWS = 10_000_000
+MOST_ROWS = 5_000_000
 """Largest number of rows of a table, a batch or a split."""
 LARGEST_MEMORY = 2**50
 """Bytes for a micro-batch: more than any machine has."""

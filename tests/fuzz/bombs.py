@@ -115,7 +115,7 @@ def large_text_parquet(seeds: Path, folder: Path) -> None:
     from pyarrow import parquet
 
     path = folder / "table.parquet"
-    table = pyarrow.table({"colour": ["a" * 150 * MB, "b"], "bought": ["x", "y"]})
+    table = pyarrow.table({"colour": ["a" * 80 * MB, "b"], "bought": ["x", "y"]})
     parquet.write_table(table, path, compression="zstd", use_dictionary=False, write_statistics=False)
     clear(lambda: load_table(path, label=LABEL))
 

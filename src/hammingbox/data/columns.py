@@ -110,15 +110,17 @@ class ColumnBuilder:
 
     def add(self, texts: Iterable[str]) -> None:
         """Adds one row per text."""
-        self._codes.extend(map(self._code_of.__getitem__, map(str.strip, texts)))
+        self._codes.extend(map(self._code_of.__getitem__, texts))
 
     def add_coded(self, texts: Iterable[str], codes: Codes) -> None:
         """Adds one row per code; a code is an index into `texts`."""
-        own = np.array([self._code_of[text.strip()] for text in texts], dtype=np.int32)
+        own = np.array([self._code_of[text] for text in texts], dtype=np.int32)
         self._codes.frombytes(own[codes].tobytes())
 
     def build(self) -> Column:
-        """The column of all rows added so far."""
+        """The column of all rows added so far, without blanks around its texts."""
         # The codes are not copied: a large table would take twice the memory.
         codes = np.frombuffer(self._codes, dtype=np.int32) if self._codes else np.empty(0, dtype=np.int32)
-        return Column(self.name, tuple(self._code_of), codes)
+        stripped = _Codes()
+        new = np.array([stripped[text.strip()] for text in self._code_of], dtype=np.int32)
+        return Column(self.name, tuple(stripped), codes if len(stripped) == len(self._code_of) else new[codes])

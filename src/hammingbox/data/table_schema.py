@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from math import isfinite
 
 import numpy as np
 import torch
@@ -59,11 +60,14 @@ class ColumnRules:
         empty = len(self.words) - 1 if self.missing else None
         if self.bins is None:
             return [empty if text == "" else known.get(text) for text in values]
-        return [empty if text == "" else self._bin_of(text) for text in values]
-
-    def _bin_of(self, text: str) -> int | None:
-        number = _number(text)
-        return None if number is None else int(np.searchsorted(self.bins or (), number, side="right"))
+        texts = list(values)
+        numbers = [_number(text) for text in texts]
+        # All at once: a column may have a million distinct numbers.
+        places = np.searchsorted(self.bins, [0.0 if number is None else number for number in numbers], side="right")
+        return [
+            empty if text == "" else None if number is None else place
+            for text, number, place in zip(texts, numbers, places.tolist(), strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -169,7 +173,7 @@ def _number(text: str) -> float | None:
         number = float(text)
     except ValueError:
         return None
-    return number if np.isfinite(number) else None
+    return number if isfinite(number) else None
 
 
 def numbers_of(column: Column) -> Float[np.ndarray, "values"] | None:

@@ -44,6 +44,13 @@ def read_again(name: str, seeds: Path, folder: Path, *, quick: bool = False) -> 
         config = json.loads((seeds / "victim" / CONFIG).read_bytes()) | json.loads(path.read_bytes())
         (folder / CONFIG).write_text(json.dumps({k: v for k, v in config.items() if v != "<missing>"}))
         clear(lambda: load_checkpoint(folder))
+    elif kind == "bytes":  # of a store: a text of its file in Latin-1, and what stands in its place
+        old, new = (text.encode("latin-1") for text in json.loads(path.read_bytes()))
+        content = (seeds / "store" / FILE).read_bytes()
+        assert old in content
+        (folder / FILE).write_bytes(content.replace(old, new))
+        for command in (["verify"], ["results", "list"]):
+            assert run_main(*command, folder) == 2
     elif kind == "store":
         shutil.copy(seeds / "store" / FILE, folder)
         connection = sqlite3.connect(folder / FILE)

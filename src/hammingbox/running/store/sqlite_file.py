@@ -244,7 +244,7 @@ class Database:
     def _plain_errors(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeError) as error:  # the message itself may hold damaged text of the file
             raise FileError(_explain(self.path, error)) from error
 
     def close(self) -> None:
@@ -261,7 +261,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _explain(path: Path, error: sqlite3.Error) -> str:
+def _explain(path: Path, error: sqlite3.Error | UnicodeError) -> str:
     code = getattr(error, "sqlite_errorcode", None)
     primary = None if code is None else code & 0xFF
     if primary == sqlite3.SQLITE_FULL:
