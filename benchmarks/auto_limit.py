@@ -80,7 +80,8 @@ def attacked(
         return torch.zeros(0, dtype=torch.bool), 0.0, 0.0
     result = attack(victim, *rows.batch(slice(None)), threat, seed=seed)
     passes = (result.forward + result.backward).double()
-    return result.success, float(passes.mean()), float(passes[~result.success].mean())
+    unbroken = passes[~result.success]
+    return result.success, float(passes.mean()), float(unbroken.mean()) if len(unbroken) else 0.0
 
 
 def report(title: str, victim: Victim, rows: Dataset, allowed: Space, *, enumerate_pairs: bool) -> None:
