@@ -13,7 +13,7 @@ from hammingbox.training.config import TrainConfig
     [
         ({"criterion": "robust"}, "robust_rows above 0"),
         ({"learning_rate": 0.0}, "expected learning_rate above 0"),
-        ({"seed": 2**64}, r"expected a seed below 2\*\*63"),
+        ({"seed": 2**64}, r"expected seed of at most 9,223,372,036,854,775,807"),
         ({"learning_rate": float("inf")}, "expected learning_rate as a finite number, got inf"),
         ({"epochs": 3, "ramp": 4}, r"expected a ramp of at most the 3 epochs, got 4: .* Shorten the ramp"),
     ],

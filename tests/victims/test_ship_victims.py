@@ -113,7 +113,7 @@ def test_a_list_and_a_study_name_the_folders(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected LABEL<TAB>FOLDER"):
         tool.victims_of_list(listed, "make it")
     found = tool.victims_of_study(tmp_path, "defence-curve-splice", "cpu")
-    folder, origin = found["LSTM, PAdvT, 50% clean"]
+    folder, origin = found["LSTM, PAdvT, half clean"]
     assert folder == tmp_path / "victims" / origin["folder"]
     assert origin["start"] == "LSTM"
     assert found["LSTM"][1]["start"] is None

@@ -51,7 +51,9 @@ def use_vectors(victim: Victim, schema: Schema, path: Path) -> int:
     key = f"{_FORMAT} {sha256(*(word.encode() + b'/' for word in words))}"
     found = cached_arrays("word-vectors", [path], key, lambda: _look_up(words, path))
     places, vectors = (torch.from_numpy(found[name]) for name in ("places", "vectors"))
-    if len(places) and vectors.shape[1] != table.shape[1]:
+    if len(places) == 0:
+        return 0
+    if vectors.shape[1] != table.shape[1]:
         raise InputError(
             f"expected {table.shape[1]} numbers per word in {path}, got {vectors.shape[1]}. "
             f"Build the model with dim={vectors.shape[1]}, or use a file with vectors of size {table.shape[1]}."
