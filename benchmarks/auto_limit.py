@@ -66,9 +66,9 @@ def splice_victim(name: str) -> Victim:
 
 def ips() -> tuple[Victim, Dataset, Space]:
     from hammingbox.data.ips import load
-    from hammingbox.victims.released import ips_lstm
+    from hammingbox.victims.released import released_victim
 
-    model, test = ips_lstm().victim, load().test
+    model, test = released_victim("ips").victim, load().test
     return model, correctly_classified(model, test, ROWS), FullSpace(test.schema)
 
 

@@ -8,6 +8,7 @@ News and the victim in that folder. `--rows N`, `--budgets 1,2,3` and `--only NA
 import argparse
 import os
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -19,14 +20,14 @@ from hammingbox.evaluation.accuracy import correctly_classified
 from hammingbox.running.tasks import SpaceChanges, Task
 from hammingbox.seeding import borrowed_generators, torch_generator
 
-_FORMER = {
+_FORMER: dict[str, Any] = {
     "rounds": 4, "steps": 20, "samples": 3, "draws": 100, "learning_rate": 0.25, "start": 1.0, "hard": False,
     "recentre": None,
 }  # fmt: skip
 _EIGHT = _FORMER | {"rounds": 8, "steps": 5, "draws": 80, "learning_rate": 0.5, "recentre": 1.0, "drawing": "spent"}
 _TWENTY = _EIGHT | {"rounds": 20, "steps": 3, "draws": 26, "hard": True}
 _FORTY = _TWENTY | {"rounds": 40, "steps": 2, "samples": 1, "draws": 18}
-_CLOSE = {"start": 0.1, "recentre": 3.0}
+_CLOSE: dict[str, Any] = {"start": 0.1, "recentre": 3.0}
 
 VARIANTS: dict[str, Attack] = {
     "former default": PCAA(**(_FORMER | {"ascent": "turns", "drawing": "projected"})),
