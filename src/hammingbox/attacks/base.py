@@ -117,9 +117,8 @@ class Attack(ABC):
             TooExpensiveError: the attack would need more passes than its limit.
         """
         schema = threat.space.schema
-        schema.check_ids(x)
-        schema.check_labels(y, len(x))
-        x, y = x.to(victim.device), y.to(victim.device)
+        x = schema.as_ids(x).to(victim.device)
+        y = schema.as_labels(y, len(x)).to(victim.device)
         if len(x) == 0:
             raise InputError("expected at least one row to attack, got none.")
         goals = (goal or AnyOther()).of(y, schema)

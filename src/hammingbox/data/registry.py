@@ -10,6 +10,7 @@ from hammingbox.data.dataset import Splits
 from hammingbox.data.read_columns import PARQUET
 from hammingbox.data.table import load_table
 from hammingbox.errors import InputError, unknown_name
+from hammingbox.files import exists
 
 _FILES = (".csv", ".tsv", ".txt", ".data", ".gz", *PARQUET)
 
@@ -99,7 +100,7 @@ def source_named(name: str, *, label: str | None = None, schema: Path | None = N
             )
         return DATASETS[name]
     path = Path(name)
-    if not path.is_file() and path.suffix.lower() not in _FILES:
+    if not (exists(path) and path.is_file()) and path.suffix.lower() not in _FILES:
         raise unknown_name("data set or the path of a file", name, DATASETS)
     table = load_table(path, label=label, schema=schema)
     return Source(

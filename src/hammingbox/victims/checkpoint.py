@@ -1,7 +1,9 @@
 """Checkpoints: weights as safetensors, everything else as JSON, both bound to a schema. Never a pickle."""
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import torch
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
+from torch.overrides import TorchFunctionMode
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, unknown_name
@@ -29,6 +32,9 @@ from hammingbox.victims.zoo.registry import build
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 _MOST_PARTS, _LARGEST_SETTING = 64, 1_000_000
 """Items of a setting that is a list, and the largest whole number in a setting."""
+_SPARE_ELEMENTS = 1_000_000
+"""Elements of buffers that a checkpoint does not hold."""
+_FACTORIES = (torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn, torch.eye)
 
 
 @dataclass(frozen=True)
@@ -108,23 +114,46 @@ def load_checkpoint(path: Path | str, *, schema: Schema | None = None) -> Checkp
 def _built(model: str, schema: Schema, settings: dict[str, Any], weights: dict[str, torch.Tensor]) -> Victim:
     """The victim with its weights.
 
-    It is built on the meta device first, which takes no memory: settings of a damaged file may ask for any size, and
-    the weights say which one it really has.
+    Settings of a damaged file may ask for any size. The weights say which size the model really has, so much more than
+    they have is not allocated.
 
     Raises:
-        ValueError: settings and weights do not fit each other.
+        ValueError: settings that ask for more.
+        RuntimeError: weights of other names or shapes than the model's.
     """
     for name, value in settings.items():
         parts = value if isinstance(value, list) else [value]
         if len(parts) > _MOST_PARTS or any(isinstance(part, int) and abs(part) > _LARGEST_SETTING for part in parts):
             raise ValueError(f"the setting {name!r} is out of range")
-    with torch.device("meta"):
-        sizes = {name: tuple(tensor.shape) for name, tensor in build(model, schema, **settings).state_dict().items()}
-    if sizes != {name: tuple(tensor.shape) for name, tensor in weights.items()}:
-        raise ValueError("weights of other names or shapes than the model's")
-    victim = build(model, schema, **settings)
+    with _AllocationLimit(_SPARE_ELEMENTS + 4 * sum(tensor.numel() for tensor in weights.values())):
+        victim = build(model, schema, **settings)
     victim.load_state_dict(weights)
     return victim
+
+
+class _AllocationLimit(TorchFunctionMode):
+    """Inside it, new tensors have together at most so many elements.
+
+    Building a model on the meta device would do the same, but its first use in a process takes two seconds.
+    """
+
+    def __init__(self, elements: int) -> None:
+        super().__init__()
+        self._left = elements
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Counts what a factory function is about to make."""
+        kwargs = kwargs or {}
+        if function in _FACTORIES:
+            size = kwargs.get("size", args)
+            shape = size[0] if size and isinstance(size[0], Sequence) else size
+            elements = prod(part for part in shape if isinstance(part, int))
+            self._left -= elements**2 if function is torch.eye else elements
+            if self._left < 0:
+                raise ValueError("settings that ask for a larger model than its weights are")
+        return function(*args, **kwargs)
 
 
 def load_victim(name: str) -> Victim:
