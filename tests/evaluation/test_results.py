@@ -11,7 +11,9 @@ import torch
 from hammingbox import (
     ATTACKS,
     Dataset,
+    Feature,
     FileError,
+    FullSpace,
     InputError,
     MaskedSpace,
     Schema,
@@ -160,3 +162,19 @@ def test_a_rule_must_be_given_again(tmp_path: Path, schema: Schema, victim: ToyV
     with pytest.raises(InputError, match=r"Python rule .*anything"):
         verify(path, victim)
     assert verify(path, victim, data=data, space=space).ok
+
+
+def test_categories_may_hold_line_ends(tmp_path: Path, schema: Schema, victim: ToyVictim) -> None:
+    """On some versions of Python a carriage return is not quoted unless the writer is told to."""
+    x, y = toy_rows(schema, victim, rows=4)
+    ends = ("\r", "\n", "\r\n", "")
+    odd = Schema(
+        tuple(
+            Feature(f.name, tuple(w + ends[i % 4] + "x" for i, w in enumerate(f.categories))) for f in schema.features
+        ),
+        schema.classes,
+    )
+    found = evaluate(victim, Dataset(odd, x, y, "toy"), ThreatModel(FullSpace(odd), 1), ATTACKS["ga"]())
+    read = read_results(write_results(found, tmp_path / "ga"))
+    assert torch.equal(read.clean, x)
+    assert torch.equal(read.adversarial, found.rows.adversarial)

@@ -78,7 +78,10 @@ def _rows_to_csv(evaluation: Evaluation) -> bytes:
     rows, schema = evaluation.rows, evaluation.data.schema
     names = [feature.name for feature in schema.features]
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    # Some versions of Python do not quote a carriage return, and a reader would then see the end of a line.
+    returns = any("\r" in word for feature in schema.features for word in (feature.name, *feature.categories))
+    quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+    writer = csv.writer(text, lineterminator="\n", quoting=quoting)
     writer.writerow([*_COLUMNS, *(f"clean {name}" for name in names), *(f"adversarial {name}" for name in names)])
     columns = (
         rows.numbers.tolist(), rows.labels.tolist(), rows.correct.int().tolist(), rows.success.int().tolist(),
