@@ -80,8 +80,7 @@ def _rows_to_csv(evaluation: Evaluation) -> bytes:
     text = io.StringIO()
     # Some versions of Python do not quote a carriage return, and a reader would then see the end of a line.
     returns = any("\r" in word for feature in schema.features for word in (feature.name, *feature.categories))
-    quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
-    writer = csv.writer(text, lineterminator="\n", quoting=quoting)
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL)
     writer.writerow([*_COLUMNS, *(f"clean {name}" for name in names), *(f"adversarial {name}" for name in names)])
     columns = (
         rows.numbers.tolist(), rows.labels.tolist(), rows.correct.int().tolist(), rows.success.int().tolist(),
