@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import comb
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from hammingbox.errors import FileError
 from hammingbox.evaluation.rates import Rate
+from hammingbox.studies.paired_tests import flip_test
 
 BEGIN, END = "<!-- made by tools/leaderboard.py: begin -->", "<!-- made by tools/leaderboard.py: end -->"
 LEVEL = 0.05
@@ -18,11 +20,8 @@ Victim = dict[str, Any]
 
 def mcnemar(first: str, second: str) -> float:
     """The two-sided p-value of McNemar's exact test for two lists of outcomes on the same rows."""
-    pairs = [(a in "wx", b in "wx") for a, b in zip(first, second, strict=True)]
-    only_first, only_second = pairs.count((True, False)), pairs.count((False, True))
-    n = only_first + only_second
-    tail = sum(comb(n, k) for k in range(min(only_first, only_second) + 1))
-    return min(1.0, 2 * tail / 2**n)
+    wrong = [np.array([letter in "wx" for letter in outcomes], dtype=np.int64) for outcomes in (first, second)]
+    return flip_test(wrong[0] - wrong[1])  # with one training per victim the sign flip is McNemar's test
 
 
 def error_of(outcomes: str) -> Rate:
