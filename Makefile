@@ -14,7 +14,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c
 # Idle OpenMP threads that spin for long make a busy machine ten times slower (measured: 49 s against 4 s per epoch).
 export GOMP_SPINCOUNT ?= 1000
 
-.PHONY: demo test coverage fuzz lint hooks smoke bench docs mutants clean
+.PHONY: demo test coverage fuzz lint hooks smoke bench docs mutants kills clean
 
 $(CORE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -65,6 +65,9 @@ SAMPLE ?= 60
 SEED   ?= 0
 mutants: $(READY)  ## small faults in the files that judge: SAMPLE of them (all with SAMPLE=100000), which the tests must notice
 	$(BIN)/python tools/mutants.py --sample $(SAMPLE) --seed $(SEED) --jobs 2 --least 0.9
+
+kills: $(READY)  ## 100 times `kill -9` of train, defend, compare and reproduce: records and weights must be equal
+	$(BIN)/python tools/kills.py
 
 clean:
 	rm -rf $(VENV) runs build
