@@ -4,8 +4,10 @@ import csv
 import gzip
 import io
 import json
+import pickle
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from hammingbox.attacks import ATTACKS
@@ -46,9 +48,23 @@ def write_seeds(folder: Path) -> Path:
     (folder / "news.csv").write_text(news)
     reviews = "".join(json.dumps({"label": i % 2, "text": f"review {i} good film"}) + "\n" for i in range(24))
     (folder / "reviews.jsonl.gz").write_bytes(gzip.compress(reviews.encode(), mtime=0))
+    _event_rows(folder)
     torch.save({"weight": torch.arange(6.0).reshape(2, 3), "bias": torch.zeros(2)}, folder / "state.pt")
     write_state(folder / "training", TrainingState(IDENTITY, {"model": {"w": torch.ones(2)}}, {"epoch": 1}))
     return folder
+
+
+def _event_rows(folder: Path) -> None:
+    """Rows in the formats of the authors' files: CSV, and pickles of a list and of an array of objects."""
+    events = [[(row * 31 + place * 7) % 1104 for place in range(20)] for row in range(12)]
+    labels = [row % 3 for row in range(12)]
+    head = ["row", "label", *(f"f{place}" for place in range(20))]
+    lines = [head, *([row, labels[row], *events[row]] for row in range(12))]
+    (folder / "ips_test.csv").write_text("".join(",".join(map(str, line)) + "\n" for line in lines))
+    (folder / "mal_test_funccall.pickle").write_bytes(pickle.dumps(events))
+    (folder / "mal_test_label.pickle").write_bytes(pickle.dumps(np.array(labels, dtype=object)))
+    bases = "".join(f"{row},{row % 3},{'AGTCN' * 12}\n" for row in range(12))
+    (folder / "splice_test.csv").write_text(f"row,label,sequence\n{bases}")
 
 
 def _table(path: Path) -> Path:

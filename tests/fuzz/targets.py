@@ -25,7 +25,7 @@ from fuzz.api import call_the_api
 from fuzz.damage import ODD_VALUES, as_json, damaged, damaged_value
 from fuzz.seeds import IDENTITY, LABEL
 from hammingbox.cli import main
-from hammingbox.data import ag_news, imdb
+from hammingbox.data import ag_news, imdb, ips, splice_paper
 from hammingbox.data.cache import cached_arrays
 from hammingbox.data.inspection import inspect_table
 from hammingbox.data.schema import Schema
@@ -227,6 +227,23 @@ def reviews(seeds: Path, folder: Path, random: Random) -> None:
     clear(lambda: imdb.read(path))
 
 
+def event_rows(seeds: Path, folder: Path, random: Random) -> None:
+    _copy(seeds, "ips_test.csv", folder, random)
+    clear(lambda: ips.load(data_dir=folder))
+
+
+def event_pickles(seeds: Path, folder: Path, random: Random) -> None:
+    for name in ("mal_test_funccall.pickle", "mal_test_label.pickle"):
+        shutil.copy(seeds / name, folder)
+    _copy(seeds, random.choice(["mal_test_funccall.pickle", "mal_test_label.pickle"]), folder, random)
+    clear(lambda: ips.load(data_dir=folder))
+
+
+def base_rows(seeds: Path, folder: Path, random: Random) -> None:
+    _copy(seeds, "splice_test.csv", folder, random)
+    clear(lambda: splice_paper.load(data_dir=folder))
+
+
 def training_state(seeds: Path, folder: Path, random: Random) -> None:
     _copy(seeds, f"training/{STATE}", folder, random, STATE)
     clear(lambda: read_state(folder, IDENTITY))
@@ -303,6 +320,6 @@ TARGETS: dict[str, Target] = {
     for function in (
         csv_table, gzip_table, parquet_table, schema_toml, result_header, result_rows, checkpoint_config,
         checkpoint_weights, store_file, store_values, store_documents, neighbours, word_vectors, tensors, news, reviews,
-        training_state, array_cache, command_line, api_arguments,
+        event_rows, event_pickles, base_rows, training_state, array_cache, command_line, api_arguments,
     )
 }  # fmt: skip
