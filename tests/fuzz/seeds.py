@@ -59,7 +59,8 @@ def _event_rows(folder: Path) -> None:
     events = [[(row * 31 + place * 7) % 1104 for place in range(20)] for row in range(12)]
     labels = [row % 3 for row in range(12)]
     head = ["row", "label", *(f"f{place}" for place in range(20))]
-    lines: list[list[object]] = [[*head], *([row, labels[row], *events[row]] for row in range(12))]
+    lines: list[list[object]] = [list(head)]
+    lines += [[row, labels[row], *events[row]] for row in range(12)]
     (folder / "ips_test.csv").write_text("".join(",".join(map(str, line)) + "\n" for line in lines))
     (folder / "mal_test_funccall.pickle").write_bytes(pickle.dumps(events))
     (folder / "mal_test_label.pickle").write_bytes(pickle.dumps(np.array(labels, dtype=object)))
