@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -73,7 +74,8 @@ Edit = Callable[[Claims], tuple[Claims, int]]
 def edit(field: str, row_of: Callable[[Claims], int], value: Callable[[torch.Tensor], object]) -> Edit:
     def made(claims: Claims) -> tuple[Claims, int]:
         row, values = row_of(claims), getattr(claims, field)
-        return replace(claims, **{field: changed(values, row, value(values[row]))}), row
+        edits: dict[str, Any] = {field: changed(values, row, value(values[row]))}
+        return replace(claims, **edits), row
 
     return made
 
@@ -206,7 +208,8 @@ def test_exact_formulas_are_compared_where_the_same_version_ran(
     row = standing(claims)
     for field in ("forward", "backward"):
         values = getattr(claims, field)
-        wrong = replace(claims, **{field: changed(values, row, values[row] + by)})
+        edits: dict[str, Any] = {field: changed(values, row, values[row] + by)}
+        wrong = replace(claims, **edits)
         assert verify_claims(wrong, victim, data=data).problems == (
             f"row {100 + row}: other passes than its attack makes",
         )
