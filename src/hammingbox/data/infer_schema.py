@@ -1,5 +1,7 @@
 """Infers the schema of a table from its values."""
 
+from collections.abc import Sequence
+
 from hammingbox.data.column_rules import ColumnRules
 from hammingbox.data.columns import Column, Columns
 from hammingbox.data.table_schema import TableSchema
@@ -11,12 +13,14 @@ _MAX_NUMBERS_AS_CATEGORIES = 20
 """A column with more distinct numbers than this is a column of numbers; with fewer, they may be codes."""
 
 
-def infer_schema(table: Columns, label: str) -> TableSchema:
+def infer_schema(table: Columns, label: str, *others: Columns, without: Sequence[str] = ()) -> TableSchema:
     """A schema that fits a table: columns of many numbers stay numbers, dates dates, and other values are categories.
 
     Args:
         table: the rows.
         label: the column to predict.
+        others: further rows, whose numbers and dates become values too.
+        without: columns that are no features.
 
     Raises:
         InputError: there is no such column, or it has fewer than two or too many classes.
@@ -27,8 +31,8 @@ def infer_schema(table: Columns, label: str) -> TableSchema:
             f"expected at most {MAX_CLASSES} classes in the label column {label!r}, got {len(classes)} distinct "
             "values. Choose a column of classes, or cut its numbers into classes first."
         )
-    rules = tuple(_rules(column) for column in table.columns if column.name != label)
-    return TableSchema(label, rules).complete(table)
+    rules = tuple(_rules(column) for column in table.columns if column.name not in (label, *without))
+    return TableSchema(label, rules).complete(table, *others)
 
 
 def _rules(column: Column) -> ColumnRules:
