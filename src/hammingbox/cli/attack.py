@@ -35,14 +35,19 @@ from hammingbox.cli.options import (
     device_from,
     goal_from,
 )
+from hammingbox.cli.own_file import reads_own_file
+from hammingbox.data.reading import Reading
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import MemoryStore, open_store
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import load_checkpoint
 
 
+@reads_own_file
 def attack(
     data: DataName,
+    *,
+    reading: Reading,
     victim: VictimPath,
     name: Annotated[str, typer.Option("--attack", help=f"Attack: {', '.join(ATTACKS)}.")] = "pcaa",
     budget: Annotated[int, typer.Option(help="At most this many changed features.")] = 3,
@@ -72,7 +77,7 @@ def attack(
 ) -> None:
     """Attacks rows of a data set and counts what is broken."""
     chosen = attack_from(name, settings or ())
-    task = Task.of(data, label, schema_file, data_dir)
+    task = Task.of(data, label, schema_file, data_dir, reading=reading)
     checkpoint = load_checkpoint(victim, schema=task.splits.schema)
     checkpoint.victim.to(device_from(device))
     part = task.part(split, rows)

@@ -34,6 +34,8 @@ from hammingbox.cli.options import (
     device_from,
     goal_from,
 )
+from hammingbox.cli.own_file import reads_own_file
+from hammingbox.data.reading import Reading
 from hammingbox.errors import InputError
 from hammingbox.report.comparison import COMPARED, ORACLE, Comparison, ComparisonJob, compare_attacks
 from hammingbox.report.page.folder import PAGE, write_report
@@ -41,8 +43,11 @@ from hammingbox.running.store import FILE, MemoryStore, open_store
 from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
 
 
+@reads_own_file
 def compare(
     data: DataName,
+    *,
+    reading: Reading,
     checkpoints: Annotated[
         list[Path] | None,
         typer.Argument(help="Checkpoint folders or shipped victims, one or several.", metavar="CHECKPOINT..."),
@@ -83,7 +88,7 @@ def compare(
     paths = [*(checkpoints or ()), *(victim or ())]
     if not paths:
         raise InputError("expected at least one checkpoint, got none. Name one with --victim DIR.")
-    task, where = Task.of(data, label, schema_file, data_dir), device_from(device)
+    task, where = Task.of(data, label, schema_file, data_dir, reading=reading), device_from(device)
     job = ComparisonJob(
         data=data,
         rows=task.part(split, rows),

@@ -11,8 +11,10 @@ from rich.table import Table
 
 from hammingbox.cli.console import out, plain, print_json, say
 from hammingbox.cli.options import DataDir, DataName, Json, Label, SchemaFile, Task
+from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.safe_text import one_line
 from hammingbox.data.inspection import inspect_table
+from hammingbox.data.reading import Reading
 from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema_file import write_schema
 from hammingbox.errors import FileError
@@ -33,15 +35,18 @@ def list_all(json: Json = False) -> None:
 
 
 @app.command("show")
+@reads_own_file
 def show(
     data: DataName,
+    *,
+    reading: Reading,
     label: Label = None,
     schema_file: SchemaFile = None,
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
     """Shows the parts, the classes, the categories and a few rows of a data set."""
-    opened = Task.of(data, label, schema_file, data_dir)
+    opened = Task.of(data, label, schema_file, data_dir, reading=reading)
     source, splits = opened.source, opened.splits
     schema = splits.schema
     parts = {"train": splits.train, "validation": splits.validation, "test": splits.test}

@@ -23,6 +23,8 @@ from hammingbox.cli.options import (
     device_from,
     goal_from,
 )
+from hammingbox.cli.own_file import reads_own_file
+from hammingbox.data.reading import Reading
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.running.probe import PROBES, probe_victim
 from hammingbox.settings import MOST_ROWS
@@ -32,8 +34,11 @@ from hammingbox.victims.checkpoint import load_checkpoint
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
+@reads_own_file
 def diagnose(
     data: DataName,
+    *,
+    reading: Reading,
     victim: VictimPath,
     budgets: Annotated[str, typer.Option(help="Budgets: 1-3 or 1,3.")] = "1-3",
     rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="How many test rows are used.")] = 50,
@@ -47,7 +52,7 @@ def diagnose(
     json: Json = False,
 ) -> None:
     """Checks whether an evaluation of this victim would be sound; exit code 1 when a check says it is not."""
-    task = Task.of(data, label, schema_file, data_dir)
+    task = Task.of(data, label, schema_file, data_dir, reading=reading)
     model = load_checkpoint(victim, schema=task.splits.schema).victim.to(device_from(device))
     part, space = task.part("test", min(rows, len(task.splits.test))), task.space()
     threats = [ThreatModel(space, budget) for budget in sorted(budgets_from(budgets))]

@@ -20,6 +20,7 @@ from hammingbox.files import INFLATED_VARIABLE, damage_as_file_error, inflated_l
 from hammingbox.settings import MOST_ROWS
 
 PARQUET = (".parquet", ".pq")
+EXCEL = (".xlsx", ".xlsm")
 MOST_COLUMNS = 20_000
 MOST_CELLS = 200_000_000
 """Rows times columns: each cell takes four bytes when a table is read, and as many when it is encoded."""

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from hammingbox.data.dataset import Dataset, Splits
+from hammingbox.data.reading import Reading
 from hammingbox.data.registry import Source, source_named
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.running.data_reference import DataReference
@@ -13,6 +14,7 @@ from hammingbox.text.synonyms import read_neighbours
 from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.space import FullSpace, Space
 from hammingbox.threat.synonym_space import SynonymSpace
+from hammingbox.threat.table_space import TableSpace
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Task:
         splits: its rows.
         label: the label column of an own file.
         schema: the schema.toml of an own file.
+        reading: how an own file is read and split.
     """
 
     name: str
@@ -51,22 +54,30 @@ class Task:
     splits: Splits
     label: str | None = None
     schema: Path | None = None
+    reading: Reading | None = None
 
     @staticmethod
-    def of(name: str, label: str | None = None, schema: Path | None = None, data_dir: Path | None = None) -> "Task":
+    def of(
+        name: str,
+        label: str | None = None,
+        schema: Path | None = None,
+        data_dir: Path | None = None,
+        *,
+        reading: Reading | None = None,
+    ) -> "Task":
         """Finds and reads a data set by name, or a user's own file.
 
         Raises:
             InputError: neither a known name nor a file.
             FileError: a file is missing or damaged.
         """
-        source = source_named(name, label=label, schema=schema)
-        return Task(name, source, source.load(data_dir=data_dir), label, schema)
+        source = source_named(name, label=label, schema=schema, reading=reading)
+        return Task(name, source, source.load(data_dir=data_dir), label, schema, reading)
 
     @cached_property
     def reference(self) -> DataReference:
         """How a run finds this data again."""
-        return DataReference.of(self.name, label=self.label, schema=self.schema)
+        return DataReference.of(self.name, label=self.label, schema=self.schema, reading=self.reading)
 
     def part(self, split: str, rows: int) -> Dataset:
         """The first rows of a part. Parts are shuffled once and for all, so these are a fair sample.
@@ -102,6 +113,8 @@ class Task:
             forbidden.setdefault(feature, []).extend(words)
         fixed = [*(() if changes.full else own.immutable), *changes.immutable]
         kept = {} if changes.full else own.kept
+        if (own.options or own.steps) and not changes.full:
+            return TableSpace(schema, own.options, steps=own.steps, immutable=fixed, forbidden=forbidden)
         if not forbidden and not kept and not fixed:
             return FullSpace(schema)
         return MaskedSpace(schema, immutable=fixed, forbidden=forbidden, kept=kept)
