@@ -88,7 +88,7 @@ def linear_worst_case(terms: Terms, pairs: Pairs, budget: int) -> WorstCase:
     layout = terms.candidates.layout
     by_feature = layout.reduce(gains, lambda rectangle: rectangle.amax(-1))
     slots = layout.argmax(gains)
-    gain, feature = by_feature.topk(min(budget, layout.features), dim=1)
+    gain, feature = by_feature.topk(budget, dim=1)
     bounds = clean[:, None] + gain.cumsum(1)
 
     def points(pair: Int64[Tensor, "batch"], changes: Int64[Tensor, "batch"]) -> Slots:

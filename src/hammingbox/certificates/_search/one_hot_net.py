@@ -2,14 +2,15 @@
 
 Every feature's vector depends on its own category only (`Victim.embed`), and a first layer that is linear adds up what
 the features contribute. So a change of one feature moves the first layer by a difference of two vectors, whatever the
-other features are: `Terms.delta`. Everything is in float64.
+other features are: `Terms.delta`. Proofs are computed in float64; training on bounds takes the victim's own precision
+and keeps gradients.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-from jaxtyping import Float64
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from hammingbox.threat.candidates import Candidates
@@ -24,8 +25,8 @@ _HARMLESS = (nn.Dropout, nn.Identity)
 class Dense:
     """A layer y = weight x + bias."""
 
-    weight: Float64[Tensor, "out into"]
-    bias: Float64[Tensor, "out"]
+    weight: Float[Tensor, "out into"]
+    bias: Float[Tensor, "out"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,16 +38,18 @@ class OneHotNet:
         mix: the weights of the first layer, feature by feature; None if it adds the vectors up as they are.
         bias: of the first layer.
         rest: the layers after it, with a ReLU before each of them.
+        trained: keep the victim's precision and its gradients.
     """
 
     victim: Victim
-    mix: Float64[Tensor, "features out dim"] | None
-    bias: Float64[Tensor, "out"]
+    mix: Float[Tensor, "features out dim"] | None
+    bias: Float[Tensor, "out"]
     rest: tuple[Dense, ...]
+    trained: bool = False
 
-    def contributions(self, ids: Ids) -> Float64[Tensor, "batch features out"]:
+    def contributions(self, ids: Ids) -> Float[Tensor, "batch features out"]:
         """What each feature of a row adds to the first layer."""
-        vectors = self.victim.embed(ids.clone()).detach().double()
+        vectors = _taken(self.victim.embed(ids.clone()), self.trained)
         return vectors if self.mix is None else torch.einsum("bfd,fod->bfo", vectors, self.mix)
 
 
@@ -61,10 +64,10 @@ class Terms:
         magnitude: the sum of the absolute values of the terms, for `rounding`.
     """
 
-    clean: Float64[Tensor, "batch out"]
-    delta: Float64[Tensor, "batch options out"]
+    clean: Float[Tensor, "batch out"]
+    delta: Float[Tensor, "batch options out"]
     candidates: Candidates
-    magnitude: Float64[Tensor, "batch out"]
+    magnitude: Float[Tensor, "batch out"]
 
     @cached_property
     def grid(self) -> tuple[Tensor, Tensor]:
@@ -105,7 +108,7 @@ class Terms:
         return Terms(own.sum(1) + net.bias, delta, candidates, magnitude)
 
 
-def one_hot_net(victim: Victim, features: int) -> OneHotNet | None:
+def one_hot_net(victim: Victim, features: int, *, trained: bool = False) -> OneHotNet | None:
     """A victim as a network on one-hot rows; None for any other victim.
 
     It reads `Victim.layers`: a first `Flatten` and `Linear` (or `Total`), then ReLUs and linear layers in turn.
@@ -113,6 +116,7 @@ def one_hot_net(victim: Victim, features: int) -> OneHotNet | None:
     Args:
         victim: any.
         features: of its rows.
+        trained: keep the victim's precision and its gradients.
     """
     layers = victim.layers()
     if layers is None or not victim.has_gradient:
@@ -121,9 +125,9 @@ def one_hot_net(victim: Victim, features: int) -> OneHotNet | None:
     if not parts:
         return None
     if isinstance(parts[0], Total):
-        mix, bias, parts = None, parts[0].bias.detach().double(), parts[1:]
+        mix, bias, parts = None, _taken(parts[0].bias, trained), parts[1:]
     elif len(parts) > 1 and _flattens(parts[0]) and type(parts[1]) is nn.Linear:
-        first = _dense(parts[1])
+        first = _dense(parts[1], trained)
         if first.weight.shape[1] % features:
             return None
         mix, bias, parts = first.weight.unflatten(1, (features, -1)).transpose(0, 1), first.bias, parts[2:]
@@ -134,15 +138,19 @@ def one_hot_net(victim: Victim, features: int) -> OneHotNet | None:
     dense = parts[1::2]
     if any(type(part) is not nn.Linear for part in dense):
         return None
-    return OneHotNet(victim, mix, bias, tuple(_dense(part) for part in dense))
+    return OneHotNet(victim, mix, bias, tuple(_dense(part, trained) for part in dense), trained)
 
 
 def _flattens(part: nn.Module) -> bool:
     return isinstance(part, nn.Flatten) and part.start_dim == 1 and part.end_dim == -1
 
 
-def _dense(layer: nn.Module) -> Dense:
-    weight = layer.get_parameter("weight").detach().double()
-    bias = layer.bias
-    zero = torch.zeros(len(weight), dtype=torch.float64, device=weight.device)
-    return Dense(weight, zero if bias is None else layer.get_parameter("bias").detach().double())
+def _dense(layer: nn.Module, trained: bool) -> Dense:
+    weight = _taken(layer.get_parameter("weight"), trained)
+    if layer.bias is None:
+        return Dense(weight, torch.zeros(len(weight), dtype=weight.dtype, device=weight.device))
+    return Dense(weight, _taken(layer.get_parameter("bias"), trained))
+
+
+def _taken(values: Tensor, trained: bool) -> Tensor:
+    return values if trained else values.detach().double()

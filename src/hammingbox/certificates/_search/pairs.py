@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float64, Int64
+from jaxtyping import Float, Int64
 from torch import Tensor
 
 from hammingbox.threat.goal import RowGoals
@@ -28,7 +28,7 @@ class Pairs(NamedTuple):
         both = goals.wins[:, :, None] & ~goals.wins[:, None, :]
         return Pairs(*both.nonzero().unbind(1))
 
-    def difference(self, logits: Float64[Tensor, "batch ... classes"]) -> Float64[Tensor, "pairs ..."]:
+    def difference(self, logits: Float[Tensor, "batch ... classes"]) -> Float[Tensor, "pairs ..."]:
         """Winning minus losing value of each pair."""
         own = logits[self.rows]
         pick = (slice(None), *(None,) * (own.dim() - 1))
@@ -37,8 +37,8 @@ class Pairs(NamedTuple):
         return (wins - own.gather(-1, self.loses[pick].expand(shape))).squeeze(-1)
 
     def worst(
-        self, bounds: Float64[Tensor, "pairs budgets"], batch: int
-    ) -> tuple[Float64[Tensor, "batch budgets"], Int64[Tensor, "batch budgets"]]:
+        self, bounds: Float[Tensor, "pairs budgets"], batch: int
+    ) -> tuple[Float[Tensor, "batch budgets"], Int64[Tensor, "batch budgets"]]:
         """Bounds on the margin of each row, from bounds on the difference of each pair.
 
         A winning class must be above all losing ones, so its bound is the smallest of its pairs; any winning class
