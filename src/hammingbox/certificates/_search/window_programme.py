@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float64, Int64
+from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
 from hammingbox.certificates._search.pairs import Pairs
@@ -23,8 +23,8 @@ class WorstCase(NamedTuple):
         points: the points that attain the bounds of some pairs, one per row, with at most this many changes.
     """
 
-    bounds: Float64[Tensor, "pairs budgets"]
-    tolerance: Float64[Tensor, "batch"]
+    bounds: Float[Tensor, "pairs budgets"]
+    tolerance: Float[Tensor, "batch"]
     points: Callable[[Int64[Tensor, "batch"], Int64[Tensor, "batch"]], Slots]
 
 
