@@ -23,6 +23,10 @@ class AttackError(HammingboxError):
     """An attack that leaves S(x), its budget or its query limit: a defect of the attack, never a result."""
 
 
+class CertificateError(HammingboxError):
+    """A certificate that contradicts the victim or itself: a defect of the method, never a result."""
+
+
 class FileError(HammingboxError):
     """A file that is missing or damaged, has another schema, or cannot be written."""
 
