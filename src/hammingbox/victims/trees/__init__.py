@@ -1,0 +1,1 @@
+"""Tree ensembles of other libraries as victims over category ids."""
