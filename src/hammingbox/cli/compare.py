@@ -23,7 +23,6 @@ from hammingbox.cli.options import (
     Memory,
     Neighbours,
     Protect,
-    Rows,
     SchemaFile,
     Seed,
     Split,
@@ -35,6 +34,7 @@ from hammingbox.cli.options import (
     goal_from,
 )
 from hammingbox.cli.own_file import reads_own_file
+from hammingbox.cli.sampling import DrawHow, Positive, Rows, RowsPerClass, RowsSeed, sample_from
 from hammingbox.data.reading import Reading
 from hammingbox.errors import InputError
 from hammingbox.report.comparison import COMPARED, ORACLE, Comparison, ComparisonJob, compare_attacks
@@ -55,7 +55,11 @@ def compare(
     victim: Annotated[list[Path] | None, typer.Option("--victim", help="The same as CHECKPOINT (repeatable).")] = None,
     attacks: Annotated[str, typer.Option(help="Attacks, separated by commas.")] = ",".join(COMPARED),
     budgets: Annotated[str, typer.Option(help="Budgets: 1-5 or 1,3,5.")] = "1-5",
-    rows: Rows = 100,
+    rows: Rows = None,
+    rows_per_class: RowsPerClass = None,
+    draw: DrawHow = None,
+    rows_seed: RowsSeed = 0,
+    positive: Positive = None,
     seed: Seed = 0,
     out_dir: Annotated[
         Path | None, typer.Option("--out", help="Results folder with report.html; a run that was stopped resumes.")
@@ -89,9 +93,10 @@ def compare(
     if not paths:
         raise InputError("expected at least one checkpoint, got none. Name one with --victim DIR.")
     task, where = Task.of(data, label, schema_file, data_dir, reading=reading), device_from(device)
+    part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed, positive)
     job = ComparisonJob(
         data=data,
-        rows=task.part(split, rows),
+        rows=part,
         space=task.space(changes_from(immutable, forbid, full_space, protect, neighbours)),
         attacks=names,
         budgets=budgets_from(budgets),
@@ -100,7 +105,7 @@ def compare(
         split=split,
         batch_size=batch_size,
         memory=memory * 2**20,
-        source=task.reference,
+        source=reference,
     )
     found = []
     for path in paths:

@@ -24,6 +24,7 @@ from hammingbox.cli.options import (
     goal_from,
 )
 from hammingbox.cli.own_file import reads_own_file
+from hammingbox.cli.sampling import DrawHow, RowsPerClass, RowsSeed, sample_from
 from hammingbox.data.reading import Reading
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.running.probe import PROBES, probe_victim
@@ -41,7 +42,12 @@ def diagnose(
     reading: Reading,
     victim: VictimPath,
     budgets: Annotated[str, typer.Option(help="Budgets: 1-3 or 1,3.")] = "1-3",
-    rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="How many test rows are used.")] = 50,
+    rows: Annotated[
+        int | None, typer.Option(min=1, max=MOST_ROWS, help="How many test rows are used; 50 by default.")
+    ] = None,
+    rows_per_class: RowsPerClass = None,
+    draw: DrawHow = None,
+    rows_seed: RowsSeed = 0,
     seed: Seed = 0,
     sources: From = None,
     targets: To = None,
@@ -54,7 +60,8 @@ def diagnose(
     """Checks whether an evaluation of this victim would be sound; exit code 1 when a check says it is not."""
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
     model = load_checkpoint(victim, schema=task.splits.schema).victim.to(device_from(device))
-    part, space = task.part("test", min(rows, len(task.splits.test))), task.space()
+    part, _ = sample_from(task, "test", _at_most(rows, task), rows_per_class, draw, rows_seed, default=50)
+    space = task.space()
     threats = [ThreatModel(space, budget) for budget in sorted(budgets_from(budgets))]
     with progress() as bars:
         bar = bars.add_task("diagnose", total=len(PROBES) * len(threats))
@@ -68,6 +75,10 @@ def diagnose(
         show_findings(findings)
     if any(finding.severity == "error" for finding in findings):
         raise typer.Exit(1)
+
+
+def _at_most(rows: int | None, task: Task) -> int | None:
+    return None if rows is None else min(rows, len(task.splits.test))
 
 
 def show_findings(findings: Sequence[Finding]) -> None:

@@ -33,7 +33,6 @@ VictimPath = Annotated[
     Path,
     typer.Option("--victim", help="Checkpoint folder, or the name of a shipped victim (see `hammingbox victims`)."),
 ]
-Rows = Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="How many rows of the split are used.")]
 Seed = Annotated[
     int, typer.Option(min=0, max=LARGEST_SEED, help="Seed; with a row's content it decides that row's randomness.")
 ]

@@ -11,6 +11,7 @@ from hammingbox.data.read_columns import read_columns
 from hammingbox.data.reading import Reading
 from hammingbox.data.registry import DATASETS, source_named
 from hammingbox.errors import FileError, HammingboxError, InputError
+from hammingbox.evaluation.drawing import Sample
 from hammingbox.files import file_sha256
 
 
@@ -26,6 +27,7 @@ class DataReference:
         schema: its schema.toml.
         reading: how it was read and split.
         parts: hashes of the files of parts that have their own.
+        sample: how the rows of a run were drawn from it; None for the first rows of a split.
     """
 
     name: str
@@ -35,6 +37,7 @@ class DataReference:
     schema: str | None = None
     reading: Reading = field(default_factory=Reading)
     parts: Mapping[str, str] = field(default_factory=dict)
+    sample: Sample | None = None
 
     @staticmethod
     def of(
@@ -55,12 +58,14 @@ class DataReference:
         return DataReference(name, str(path.resolve()), file_sha256(path), label, where, replace(read, **files), hashes)
 
     def to_text(self) -> str:
-        """As a store keeps it; empty for a built-in data set."""
-        if not self.path:
+        """As a store keeps it; empty for the first rows of a built-in data set."""
+        if not self.path and self.sample is None:
             return ""
         note: dict[str, Any] = {k: getattr(self, k) for k in ("path", "sha256", "label", "schema")}
         if not self.reading.is_default:
             note |= {"reading": self.reading.to_json(), "parts": dict(self.parts)}
+        if self.sample is not None:
+            note["sample"] = self.sample.to_json()
         return json.dumps(note, sort_keys=True)
 
     @staticmethod
@@ -77,8 +82,9 @@ class DataReference:
             reading = Reading.from_json(value.get("reading", {}))
             parts = {str(part): str(sha256) for part, sha256 in value.get("parts", {}).items()}
             own = (value["path"], value["sha256"], value["label"], value["schema"])
-            return DataReference(name, *own, reading, parts)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            sample = Sample.from_json(value["sample"]) if "sample" in value else None
+            return DataReference(name, *own, reading, parts, sample)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InputError) as error:
             raise FileError(f"expected where the data of a run was, got a damaged note ({error}).") from error
 
     def load(self, data_dir: Path | None = None, *, schema_digest: str = "") -> Splits:
