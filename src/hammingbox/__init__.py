@@ -30,7 +30,7 @@ from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.inspection import inspect_table
 from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema import Feature, Schema
-from hammingbox.data.schema_file import write_schema
+from hammingbox.data.schema_file import read_schema, write_schema
 from hammingbox.data.table import load_table
 from hammingbox.data.texts import Labelled, text_splits
 from hammingbox.defences import (
@@ -75,6 +75,7 @@ from hammingbox.threat.layout import Layout
 from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.space import FullSpace, Space
 from hammingbox.threat.synonym_space import SynonymSpace
+from hammingbox.threat.table_space import TableSpace
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
@@ -154,6 +155,7 @@ __all__ = [
     "Swap",
     "SwapTraining",
     "SynonymSpace",
+    "TableSpace",
     "Target",
     "ThreatModel",
     "TooExpensiveError",
@@ -179,6 +181,7 @@ __all__ = [
     "open_model",
     "open_store",
     "read_results",
+    "read_schema",
     "text_splits",
     "verify",
     "victim",
