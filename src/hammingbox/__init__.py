@@ -81,7 +81,11 @@ from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
 from hammingbox.victims.black_box import BlackBox
 from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint, load_victim
+from hammingbox.victims.columns_file import write_columns
+from hammingbox.victims.of_model import victim
 from hammingbox.victims.one_hot import OneHot
+from hammingbox.victims.open_model import open_model
+from hammingbox.victims.service import Service
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.wrapped import wrap
 from hammingbox.victims.zoo.registry import VICTIMS, build
@@ -141,6 +145,7 @@ __all__ = [
     "Schema",
     "ScorePCAA",
     "Serial",
+    "Service",
     "Space",
     "SparseRS",
     "Splits",
@@ -173,12 +178,15 @@ __all__ = [
     "load_checkpoint",
     "load_table",
     "load_victim",
+    "open_model",
     "open_store",
     "read_results",
     "read_schema",
     "text_splits",
     "verify",
+    "victim",
     "wrap",
+    "write_columns",
     "write_results",
     "write_schema",
 ]

@@ -22,6 +22,8 @@ from hammingbox.cli.options import (
     Json,
     Label,
     Memory,
+    ModelName,
+    ModelSpec,
     Neighbours,
     Protect,
     SchemaFile,
@@ -34,6 +36,7 @@ from hammingbox.cli.options import (
     changes_from,
     device_from,
     goal_from,
+    model_from,
 )
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import DrawHow, Positive, Rows, RowsPerClass, RowsSeed, sample_from
@@ -42,7 +45,6 @@ from hammingbox.evaluation.class_rates import class_rates_of
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import MemoryStore, open_store
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.victims.checkpoint import load_checkpoint
 
 
 @reads_own_file
@@ -50,7 +52,9 @@ def attack(
     data: DataName,
     *,
     reading: Reading,
-    victim: VictimPath,
+    victim: VictimPath = None,
+    model: ModelSpec = None,
+    model_name: ModelName = "",
     name: Annotated[str, typer.Option("--attack", help=f"Attack: {', '.join(ATTACKS)}.")] = "pcaa",
     budget: Annotated[int, typer.Option(help="At most this many changed features.")] = 3,
     rows: Rows = None,
@@ -84,7 +88,7 @@ def attack(
     """Attacks rows of a data set and counts what is broken."""
     chosen = attack_from(name, settings or ())
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
-    checkpoint = load_checkpoint(victim, schema=task.splits.schema)
+    checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
     checkpoint.victim.to(device_from(device))
     part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed, positive)
     threat = ThreatModel(task.space(changes_from(immutable, forbid, full_space, protect, neighbours)), budget)
@@ -93,7 +97,7 @@ def attack(
         store = stack.enter_context(MemoryStore() if out_dir is None else open_store(out_dir, create=True))
         bar = bars.add_task(f"{name}, budget {budget}", total=len(part))
         result = evaluate_into(
-            store, checkpoint, part, threat, chosen, goal=goal, name=name, place=str(victim), source=reference,
+            store, checkpoint, part, threat, chosen, goal=goal, name=name, place=place, source=reference,
             split=split, seed=seed, batch_size=batch_size, memory=memory * 2**20,
             on_rows=lambda done, _broken: bars.update(bar, advance=done),
         )  # fmt: skip

@@ -14,6 +14,7 @@ from hammingbox.cli.options import (
     From,
     Json,
     Label,
+    ModelSpec,
     SchemaFile,
     Seed,
     Task,
@@ -22,6 +23,7 @@ from hammingbox.cli.options import (
     budgets_from,
     device_from,
     goal_from,
+    model_from,
 )
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import DrawHow, RowsPerClass, RowsSeed, sample_from
@@ -30,7 +32,6 @@ from hammingbox.evaluation.diagnose import Finding
 from hammingbox.running.probe import PROBES, probe_victim
 from hammingbox.settings import MOST_ROWS
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.victims.checkpoint import load_checkpoint
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
@@ -40,7 +41,8 @@ def diagnose(
     data: DataName,
     *,
     reading: Reading,
-    victim: VictimPath,
+    victim: VictimPath = None,
+    model: ModelSpec = None,
     budgets: Annotated[str, typer.Option(help="Budgets: 1-3 or 1,3.")] = "1-3",
     rows: Annotated[
         int | None, typer.Option(min=1, max=MOST_ROWS, help="How many test rows are used; 50 by default.")
@@ -59,14 +61,14 @@ def diagnose(
 ) -> None:
     """Checks whether an evaluation of this victim would be sound; exit code 1 when a check says it is not."""
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
-    model = load_checkpoint(victim, schema=task.splits.schema).victim.to(device_from(device))
+    found = model_from(victim, model, task.splits.schema)[0].victim.to(device_from(device))
     part, _ = sample_from(task, "test", _at_most(rows, task), rows_per_class, draw, rows_seed, default=50)
     space = task.space()
     threats = [ThreatModel(space, budget) for budget in sorted(budgets_from(budgets))]
     with progress() as bars:
         bar = bars.add_task("diagnose", total=len(PROBES) * len(threats))
         findings = probe_victim(
-            model, part, threats, goal=goal_from(sources, targets), seed=seed,
+            found, part, threats, goal=goal_from(sources, targets), seed=seed,
             on_attack=lambda name, budget: bars.update(bar, advance=1, description=f"{name}, budget {budget}"),
         )  # fmt: skip
     if json:
