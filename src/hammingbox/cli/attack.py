@@ -44,7 +44,7 @@ from hammingbox.victims.checkpoint import load_checkpoint
 def attack(
     data: DataName,
     victim: VictimPath,
-    name: Annotated[str, typer.Option("--attack", help=f"Attack: {', '.join(ATTACKS)}.")] = "pcaa",
+    name: Annotated[str, typer.Option("--attack", help=f"Attack: {', '.join(ATTACKS)}.")] = "auto",
     budget: Annotated[int, typer.Option(help="At most this many changed features.")] = 3,
     rows: Rows = 100,
     seed: Seed = 0,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from hammingbox.data.whole_numbers import whole_numbers
-from hammingbox.errors import FileError, InputError
+from hammingbox.errors import FileError, InputError, did_you_mean
 from hammingbox.files import sha256
 from hammingbox.types import Ids, Labels
 
@@ -31,6 +31,9 @@ class Feature:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", _listed(self.categories, f"categories of feature {self.name!r}"))
+
+    def __repr__(self) -> str:
+        return f"Feature({self.name!r}, {_counted(len(self.categories), 'category')}: {_first(self.categories, 4)})"
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,12 @@ class Schema:
             if not feature.categories:
                 raise InputError(f"expected at least one category in feature {feature.name!r}, got none.")
             _check_names(feature.categories, f"categories in feature {feature.name!r}")
+
+    def __repr__(self) -> str:
+        fewest, most = min(self.cardinalities), max(self.cardinalities)
+        span = _counted(most, "category") if fewest == most else f"{fewest} to {most} categories"
+        features, classes = _counted(len(self.features), "feature"), _first(self.classes, 6)
+        return f"Schema({features} of {span}; {len(self.classes)} classes: {classes})"
 
     @classmethod
     def sequence(cls, length: int, alphabet: Iterable[str], classes: Iterable[str], *, prefix: str = "") -> "Schema":
@@ -97,9 +106,9 @@ class Schema:
         for index, feature in enumerate(self.features):
             if feature.name == name:
                 return index
-        shown = ", ".join(feature.name for feature in self.features[:12])
+        names = [feature.name for feature in self.features]
         raise InputError(
-            f"expected the name of a feature ({shown}{', ...' if len(self.features) > 12 else ''}), got {name!r}."
+            f"expected the name of a feature ({_first(names, 12)}), got {name!r}.{did_you_mean(name, names)}"
         )
 
     def category_id(self, feature: int, category: str) -> int:
@@ -110,9 +119,9 @@ class Schema:
         """
         known = self.features[feature].categories
         if category not in known:
-            shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
             raise InputError(
-                f"expected a category of feature {self.features[feature].name!r} ({shown}), got {category!r}."
+                f"expected a category of feature {self.features[feature].name!r} ({_first(known, 12)}), "
+                f"got {category!r}.{did_you_mean(category, known)}"
             )
         return known.index(category)
 
@@ -224,6 +233,16 @@ class Schema:
                 by_identity[id(feature.categories)] = place
             places.append(place)
         return list(index), places
+
+
+def _first(names: Sequence[str], most: int) -> str:
+    """The first names of a list that may be long."""
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def _counted(number: int, noun: str) -> str:
+    """A number with its noun: "1 category", "5 categories", "2 features"."""
+    return f"{number:,} {noun if number == 1 else noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
 
 
 def _listed(values: Any, what: str) -> tuple[Any, ...]:
