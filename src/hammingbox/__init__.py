@@ -32,7 +32,7 @@ from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.inspection import inspect_table
 from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema import Feature, Schema
-from hammingbox.data.schema_file import write_schema
+from hammingbox.data.schema_file import read_schema, write_schema
 from hammingbox.data.table import load_table
 from hammingbox.data.texts import Labelled, text_splits
 from hammingbox.defences import (
@@ -77,12 +77,17 @@ from hammingbox.threat.layout import Layout
 from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.space import FullSpace, Space
 from hammingbox.threat.synonym_space import SynonymSpace
+from hammingbox.threat.table_space import TableSpace
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
 from hammingbox.victims.black_box import BlackBox
 from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint, load_victim
+from hammingbox.victims.columns_file import write_columns
+from hammingbox.victims.of_model import victim
 from hammingbox.victims.one_hot import OneHot
+from hammingbox.victims.open_model import open_model
+from hammingbox.victims.service import Service
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.wrapped import wrap
 from hammingbox.victims.zoo.registry import VICTIMS, build
@@ -146,6 +151,7 @@ __all__ = [
     "Schema",
     "ScorePCAA",
     "Serial",
+    "Service",
     "Space",
     "SparseRS",
     "Splits",
@@ -155,6 +161,7 @@ __all__ = [
     "Swap",
     "SwapTraining",
     "SynonymSpace",
+    "TableSpace",
     "Target",
     "ThreatModel",
     "TooExpensiveError",
@@ -177,11 +184,15 @@ __all__ = [
     "load_checkpoint",
     "load_table",
     "load_victim",
+    "open_model",
     "open_store",
     "read_results",
+    "read_schema",
     "text_splits",
     "verify",
+    "victim",
     "wrap",
+    "write_columns",
     "write_results",
     "write_schema",
 ]

@@ -1,28 +1,35 @@
 """schema.toml: what is written is read back, and bad files give one clear sentence."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from hammingbox.data.column_rules import ColumnRules
 from hammingbox.data.inspection import inspect_table
+from hammingbox.data.read_columns import read_columns
 from hammingbox.data.schema_file import read_schema, write_schema
 from hammingbox.data.table import load_table
+from hammingbox.data.table_schema import TableSchema
 from hammingbox.errors import FileError, InputError
 from toys.tables import fruit, write_csv
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    inferred = inspect_table(write_csv(tmp_path / "fruit.csv", fruit()), "bought").schema
+    path = write_csv(tmp_path / "fruit.csv", fruit())
+    inferred = inspect_table(path, "bought").schema
     write_schema(inferred, tmp_path / "schema.toml")
-    assert read_schema(tmp_path / "schema.toml") == inferred
+    assert read_schema(tmp_path / "schema.toml").complete(read_columns(path)) == inferred
 
 
 def test_the_header_explains_every_entry(tmp_path: Path) -> None:
-    write_schema(inspect_table({"a": [1, 2], "y": [1, 2]}, "y").schema, tmp_path / "schema.toml")
+    everything = ColumnRules("a", missing=True, immutable=True, forbidden=("1",), kind="number", steps=(1.0,))
+    more = ColumnRules("b", candidates="observed", sentinels=("?",), categories=("u", "v"))
+    write_schema(TableSchema("y", (everything, more, ColumnRules("c", bins=(1.0,)))), tmp_path / "schema.toml")
     lines = (tmp_path / "schema.toml").read_text().splitlines()
     header = "\n".join(line for line in lines if line.startswith("#"))
-    entries = {line.split(" = ")[0] for line in lines if " = " in line and not line.startswith("#")}
-    assert {"label", "categories", "immutable"} <= entries
+    entries = {key for line in lines if not line.startswith("#") for key in re.findall(r"(\w+) = ", line)}
+    assert {"label", "categories", "immutable", "kind", "candidates", "steps", "sentinels", "bins"} <= entries
     assert [entry for entry in entries - {"name"} if entry not in header] == []
 
 

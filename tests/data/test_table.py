@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from hammingbox.data.inspection import inspect_table
+from hammingbox.data.read_columns import read_columns
 from hammingbox.data.schema_file import read_schema, write_schema
 from hammingbox.data.table import load_table, read_table
 from hammingbox.errors import FileError, InputError
@@ -21,11 +22,12 @@ def test_an_edited_schema_is_enforced(tmp_path: Path) -> None:
     toml = tmp_path / "schema.toml"
     write_schema(inspect_table(path, "bought").schema, toml)
 
-    blocks = toml.read_text().split("\n[[columns]]\n")
-    blocks[1] = blocks[1].replace("immutable = false", "immutable = true")  # colour
-    blocks[2] = blocks[2].replace("forbidden = []", 'forbidden = ["<missing>"]')  # size
-    blocks[3] = 'name = "weight"\nbins = [40, 60.5]'
-    toml.write_text("\n[[columns]]\n".join([blocks[0], blocks[3], blocks[1], blocks[2]]))
+    *head, colour, size, weight, end = toml.read_text().splitlines()
+    assert weight == '    { name = "weight", kind = "number" },', "a column is one line"
+    colour = colour.replace(" }", ", immutable = true }")
+    size = size.replace(" }", ', forbidden = ["<missing>"] }')
+    weight = '    { name = "weight", bins = [40, 60.5] },'
+    toml.write_text("\n".join([*head, weight, colour, size, end]))
 
     table = load_table(path, schema=toml)
     schema = table.splits.schema
@@ -44,14 +46,15 @@ def test_an_edited_schema_is_enforced(tmp_path: Path) -> None:
 
 
 def test_an_unknown_value_is_an_error_or_a_category(tmp_path: Path) -> None:
-    schema = inspect_table(write_csv(tmp_path / "train.csv", fruit()), "bought").schema
+    train = write_csv(tmp_path / "train.csv", fruit())
+    schema = inspect_table(train, "bought").schema
     new = write_csv(tmp_path / "new.csv", [["red", "1", "50", "no"], ["mauve", "2", "51", "yes"]])
     with pytest.raises(InputError, match=r"category of column 'colour' \(blue, green, red\), got 'mauve' in row 2 of"):
         read_table(new, schema)
     toml = tmp_path / "schema.toml"
     write_schema(schema, toml)
     toml.write_text(toml.read_text().replace('unknown = "error"', 'unknown = "category"'))
-    tolerant = read_schema(toml)
+    tolerant = read_schema(toml).complete(read_columns(train))
     data = read_table(new, tolerant)
     assert [data.schema.decode(row)[0] for row in data.ids.tolist()] == ["red", "<unknown>"]
     space = MaskedSpace(tolerant.schema, forbidden=tolerant.forbidden)

@@ -21,6 +21,8 @@ from hammingbox.cli.options import (
     Json,
     Label,
     Memory,
+    ModelName,
+    ModelSpec,
     Neighbours,
     Protect,
     Rows,
@@ -34,16 +36,18 @@ from hammingbox.cli.options import (
     changes_from,
     device_from,
     goal_from,
+    model_from,
 )
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import MemoryStore, open_store
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.victims.checkpoint import load_checkpoint
 
 
 def attack(
     data: DataName,
-    victim: VictimPath,
+    victim: VictimPath = None,
+    model: ModelSpec = None,
+    model_name: ModelName = "",
     name: Annotated[str, typer.Option("--attack", help=f"Attack: {', '.join(ATTACKS)}.")] = "auto",
     budget: Annotated[int, typer.Option(help="At most this many changed features.")] = 3,
     rows: Rows = 100,
@@ -73,7 +77,7 @@ def attack(
     """Attacks rows of a data set and counts what is broken."""
     chosen = attack_from(name, settings or ())
     task = Task.of(data, label, schema_file, data_dir)
-    checkpoint = load_checkpoint(victim, schema=task.splits.schema)
+    checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
     checkpoint.victim.to(device_from(device))
     part = task.part(split, rows)
     threat = ThreatModel(task.space(changes_from(immutable, forbid, full_space, protect, neighbours)), budget)
@@ -82,7 +86,7 @@ def attack(
         store = stack.enter_context(MemoryStore() if out_dir is None else open_store(out_dir, create=True))
         bar = bars.add_task(f"{name}, budget {budget}", total=len(part))
         result = evaluate_into(
-            store, checkpoint, part, threat, chosen, goal=goal, name=name, place=str(victim), source=task.reference,
+            store, checkpoint, part, threat, chosen, goal=goal, name=name, place=place, source=task.reference,
             split=split, seed=seed, batch_size=batch_size, memory=memory * 2**20,
             on_rows=lambda done, _broken: bars.update(bar, advance=done),
         )  # fmt: skip

@@ -21,6 +21,8 @@ from hammingbox.cli.options import (
     Json,
     Label,
     Memory,
+    ModelName,
+    ModelSpecs,
     Neighbours,
     Protect,
     Rows,
@@ -33,12 +35,13 @@ from hammingbox.cli.options import (
     changes_from,
     device_from,
     goal_from,
+    model_from,
 )
 from hammingbox.errors import InputError
 from hammingbox.report.comparison import COMPARED, ORACLE, Comparison, ComparisonJob, compare_attacks
 from hammingbox.report.page.folder import PAGE, write_report
 from hammingbox.running.store import FILE, MemoryStore, open_store
-from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
+from hammingbox.victims.checkpoint import Checkpoint
 
 
 def compare(
@@ -48,6 +51,8 @@ def compare(
         typer.Argument(help="Checkpoint folders or shipped victims, one or several.", metavar="CHECKPOINT..."),
     ] = None,
     victim: Annotated[list[Path] | None, typer.Option("--victim", help="The same as CHECKPOINT (repeatable).")] = None,
+    models: ModelSpecs = None,
+    model_name: ModelName = "",
     attacks: Annotated[str, typer.Option(help="Attacks, separated by commas.")] = ",".join(COMPARED),
     budgets: Annotated[str, typer.Option(help="Budgets: 1-5 or 1,3,5.")] = "1-5",
     rows: Rows = 100,
@@ -81,8 +86,11 @@ def compare(
     for name in names:
         attack_named(name)
     paths = [*(checkpoints or ()), *(victim or ())]
-    if not paths:
-        raise InputError("expected at least one checkpoint, got none. Name one with --victim DIR.")
+    places = [*map(str, paths), *(models or ())]
+    if not places:
+        raise InputError("expected at least one checkpoint, got none. Name one with --victim DIR or --model MODEL.")
+    if model_name and len(models or ()) != 1:
+        raise InputError(f"expected one --model for --model-name, got {len(models or ())}. Compare them one by one.")
     task, where = Task.of(data, label, schema_file, data_dir), device_from(device)
     job = ComparisonJob(
         data=data,
@@ -98,16 +106,18 @@ def compare(
         source=task.reference,
     )
     found = []
-    for path in paths:
-        checkpoint = load_checkpoint(path, schema=task.splits.schema)
+    schema = task.splits.schema
+    opened = [model_from(path, None, schema)[0] for path in paths]
+    opened += [model_from(None, model, schema, model_name)[0] for model in models or ()]
+    for checkpoint, place in zip(opened, places, strict=True):
         checkpoint.victim.to(where)
-        found.append(run_comparison(job, checkpoint, path, out_dir))
+        found.append(run_comparison(job, checkpoint, place, out_dir))
     if out_dir is not None:
         write_report(out_dir, queried={comparison.weights: comparison.queried for comparison in found})
     if json:
         print_json([
-            record | {"victim": str(path)}
-            for path, comparison in zip(paths, found, strict=True)
+            record | {"victim": place}
+            for place, comparison in zip(places, found, strict=True)
             for record in comparison.summary.records()
         ])  # fmt: skip
         return
@@ -119,7 +129,7 @@ def compare(
         say(f"records: {plain(out_dir / FILE)}\nreport: {plain(out_dir / PAGE)}")
 
 
-def run_comparison(job: ComparisonJob, checkpoint: Checkpoint, place: Path, folder: Path | None) -> Comparison:
+def run_comparison(job: ComparisonJob, checkpoint: Checkpoint, place: Path | str, folder: Path | None) -> Comparison:
     """Runs a comparison with a progress bar, into a results folder if there is one."""
     with progress() as bars, ExitStack() as stack:
         store = stack.enter_context(MemoryStore() if folder is None else open_store(folder, create=True))

@@ -14,6 +14,7 @@ from hammingbox.cli.options import (
     From,
     Json,
     Label,
+    ModelSpec,
     SchemaFile,
     Seed,
     Task,
@@ -22,19 +23,20 @@ from hammingbox.cli.options import (
     budgets_from,
     device_from,
     goal_from,
+    model_from,
 )
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.running.probe import PROBES, probe_victim
 from hammingbox.settings import MOST_ROWS
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.victims.checkpoint import load_checkpoint
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
 def diagnose(
     data: DataName,
-    victim: VictimPath,
+    victim: VictimPath = None,
+    model: ModelSpec = None,
     budgets: Annotated[str, typer.Option(help="Budgets: 1-3 or 1,3.")] = "1-3",
     rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="How many test rows are used.")] = 50,
     seed: Seed = 0,
@@ -48,13 +50,13 @@ def diagnose(
 ) -> None:
     """Checks whether an evaluation of this victim would be sound; exit code 1 when a check says it is not."""
     task = Task.of(data, label, schema_file, data_dir)
-    model = load_checkpoint(victim, schema=task.splits.schema).victim.to(device_from(device))
+    found = model_from(victim, model, task.splits.schema)[0].victim.to(device_from(device))
     part, space = task.part("test", min(rows, len(task.splits.test))), task.space()
     threats = [ThreatModel(space, budget) for budget in sorted(budgets_from(budgets))]
     with progress() as bars:
         bar = bars.add_task("diagnose", total=len(PROBES) * len(threats))
         findings = probe_victim(
-            model, part, threats, goal=goal_from(sources, targets), seed=seed,
+            found, part, threats, goal=goal_from(sources, targets), seed=seed,
             on_attack=lambda name, budget: bars.update(bar, advance=1, description=f"{name}, budget {budget}"),
         )  # fmt: skip
     if json:

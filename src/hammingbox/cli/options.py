@@ -11,13 +11,17 @@ import torch
 import typer
 
 from hammingbox.attacks import ATTACKS, Attack
+from hammingbox.cli.console import plain, say
 from hammingbox.data.registry import DATASETS
+from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.running.tasks import SpaceChanges
 from hammingbox.running.tasks import Task as Task
 from hammingbox.seeding import LARGEST_SEED
 from hammingbox.settings import LARGEST_MEMORY, MOST_ROWS
 from hammingbox.threat.goal import Goal, goal_between
+from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
+from hammingbox.victims.open_model import open_model
 
 MOST_BUDGETS = 1000
 
@@ -30,8 +34,18 @@ SchemaFile = Annotated[
 ]
 DataDir = Annotated[Path | None, typer.Option(help="Folder that holds data files; HAMMINGBOX_DATA by default.")]
 VictimPath = Annotated[
-    Path,
+    Path | None,
     typer.Option("--victim", help="Checkpoint folder, or the name of a shipped victim (see `hammingbox victims`)."),
+]
+_MODEL_HELP = (
+    "Your own model: a file (XGBoost .json .ubj, LightGBM .txt, CatBoost .cbm, ONNX .onnx, scikit-learn .skops), "
+    "a transformers folder, package.module:object, or the URL of a service."
+)
+ModelSpec = Annotated[str | None, typer.Option("--model", help=_MODEL_HELP, metavar="MODEL")]
+ModelSpecs = Annotated[list[str] | None, typer.Option("--model", help=f"{_MODEL_HELP} Repeatable.", metavar="MODEL")]
+ModelName = Annotated[
+    str,
+    typer.Option(help="Names --model in records, in place of the hash of its file; a new version needs a new name."),
 ]
 Rows = Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="How many rows of the split are used.")]
 Seed = Annotated[
@@ -85,6 +99,25 @@ def changes_from(
             raise InputError(f"expected --forbid FEATURE=CATEGORY, got {item!r}.")
         forbidden.setdefault(feature, []).append(category)
     return SpaceChanges(tuple(immutable or ()), forbidden, full, tuple(protect or ()), neighbours)
+
+
+def model_from(victim: Path | None, model: str | None, schema: Schema, name: str = "") -> tuple[Checkpoint, str]:
+    """The victim of --victim or --model, and its place for records. What is to be said about it is said.
+
+    Raises:
+        InputError: neither or both, or a model that does not fit the table.
+        FileError: there is none, or a damaged one.
+    """
+    if (victim is None) == (model is None):
+        raise InputError(
+            f"expected --victim CHECKPOINT or --model MODEL, got {'neither' if victim is None else 'both'}."
+        )
+    if victim is not None:
+        return load_checkpoint(victim, schema=schema), str(victim)
+    opened = open_model(model or "", schema, name=name)
+    for note in opened.victim.notes:
+        say(f"model: {plain(note)}")
+    return opened, str(model)
 
 
 def goal_from(sources: Sequence[str] | None, targets: Sequence[str] | None) -> Goal:

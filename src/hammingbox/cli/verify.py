@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from hammingbox.cli.console import plain, print_json, say
-from hammingbox.cli.options import DataDir, Device, Json, Label, SchemaFile, device_from
+from hammingbox.cli.options import DataDir, Device, Json, Label, ModelSpec, SchemaFile, device_from
 from hammingbox.data.dataset import Dataset
-from hammingbox.errors import HammingboxError
+from hammingbox.errors import HammingboxError, InputError
 from hammingbox.evaluation.result_files import StoredResults, read_results, verify_stored
 from hammingbox.evaluation.verify import Verification
 from hammingbox.running.data_reference import DataReference
@@ -25,6 +25,7 @@ def verify_file(
     victim: Annotated[
         Path | None, typer.Option(help="The victim: its checkpoint, if that has moved, or the name of a shipped one.")
     ] = None,
+    model: ModelSpec = None,
     run: Annotated[int | None, typer.Option(help="One run of a store; all of them without it.")] = None,
     data: Annotated[str | None, typer.Option(help="Your own data file, if it has moved.")] = None,
     label: Label = None,
@@ -35,23 +36,28 @@ def verify_file(
 ) -> None:
     """Recomputes every claim from the data and the victim; 0 only if all of it is verified, otherwise 1."""
     where = device_from(device)
+    if victim is not None and model is not None:
+        raise InputError("expected --victim or --model, got both. They name the same thing.")
+    place = str(victim) if victim is not None else model
     if file.is_dir() or file.suffix == ".sqlite":
         found = verify_store(
-            file, victim=victim, run=run, data=data, label=label, schema=schema_file, data_dir=data_dir, device=where
+            file, victim=place, run=run, data=data, label=label, schema=schema_file, data_dir=data_dir, device=where
         )
     else:
         stored = read_results(file)
         missing: list[str] = []
-        model, rows = None, None
+        attacked, rows = None, None
         try:
-            model = checked_victim(victim or Path(stored.header["victim"] or "."), stored.schema, where)
+            attacked = checked_victim(
+                place or str(stored.header["victim"]), stored.schema, where, named_by_user=place is not None
+            )
         except HammingboxError as error:
             missing.append(f"the victim: {error}")
         try:
             rows = _rows_of(stored, data, label, schema_file, data_dir)
         except HammingboxError as error:
             missing.append(f"the data: {error}")
-        checked = verify_stored(stored, model, data=rows)
+        checked = verify_stored(stored, attacked, data=rows)
         checked = Verification(
             checked.rows, checked.claimed, checked.confirmed, checked.ties, checked.problems, tuple(missing),
             checked.notes,

@@ -1,19 +1,18 @@
 """Infers the schema of a table from its values."""
 
-import numpy as np
-
+from hammingbox.data.column_rules import ColumnRules
 from hammingbox.data.columns import Column, Columns
-from hammingbox.data.table_schema import ColumnRules, TableSchema, numbers_of
+from hammingbox.data.table_schema import TableSchema
+from hammingbox.data.values import is_exact_number, number_of
 from hammingbox.errors import InputError
 
 MAX_CLASSES = 1000
 _MAX_NUMBERS_AS_CATEGORIES = 20
-"""A column with more distinct numbers than this is cut into bins."""
-_BINS = 10
+"""A column with more distinct numbers than this is a column of numbers; with fewer, they may be codes."""
 
 
 def infer_schema(table: Columns, label: str) -> TableSchema:
-    """A schema that fits a table: values become categories, and columns of many numbers are cut at their quantiles.
+    """A schema that fits a table: columns of many numbers stay numbers, dates dates, and other values are categories.
 
     Args:
         table: the rows.
@@ -33,11 +32,13 @@ def infer_schema(table: Columns, label: str) -> TableSchema:
 
 
 def _rules(column: Column) -> ColumnRules:
-    numbers = numbers_of(column)
-    if numbers is None or len(numbers) <= _MAX_NUMBERS_AS_CATEGORIES:
-        return ColumnRules(column.name)
-    rows = numbers[column.codes]
-    edges = np.unique(np.nanquantile(rows, np.linspace(0, 1, _BINS + 1)[1:-1], method="higher"))
-    # No row is below the smallest number, so an edge there would create an empty bin.
-    edges = edges[edges > np.nanmin(rows)]
-    return ColumnRules(column.name, bins=tuple(edges.tolist()), missing=bool(np.isnan(rows).any()))
+    texts = [text for text in column.values if text]
+    for kind in ("boolean", "date"):
+        if texts and all(number_of(text, kind) is not None for text in texts):
+            # Columns of 0 and 1 are categories: some are codes, and a model learns the same from both.
+            if kind == "boolean" and {"0", "1"} & set(texts):
+                break
+            return ColumnRules(column.name, kind=kind)
+    if len(column.values) > _MAX_NUMBERS_AS_CATEGORIES and all(map(is_exact_number, texts)):
+        return ColumnRules(column.name, kind="number")
+    return ColumnRules(column.name)

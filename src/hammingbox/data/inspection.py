@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
+from hammingbox.data.column_rules import ColumnRules
 from hammingbox.data.columns import Column
 from hammingbox.data.infer_schema import infer_schema
 from hammingbox.data.read_columns import Frame, read_columns
 from hammingbox.data.split import distinct_rows
-from hammingbox.data.table_schema import ColumnRules, TableSchema
+from hammingbox.data.table_schema import TableSchema
 
 RARE = 10
 """A category with fewer rows than this is called rare: a model learns little about it."""
@@ -22,7 +23,7 @@ class ColumnSummary:
 
     Attributes:
         name: of the column.
-        kind: "categories" or "bins".
+        kind: "category", "number", "date" or "boolean".
         cardinality: number of categories after binning, including `<missing>`.
         distinct: number of distinct values in the file.
         missing: number of rows with an empty cell.
@@ -96,7 +97,7 @@ def _summary(column: Column, rules: ColumnRules, ids: np.ndarray) -> ColumnSumma
     most_common = int(counts.argmax())
     return ColumnSummary(
         name=column.name,
-        kind="categories" if rules.bins is None else "bins",
+        kind=rules.kind,
         cardinality=len(rules.words),
         distinct=len(column.values),
         missing=column.counts().get("", 0),

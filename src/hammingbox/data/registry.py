@@ -25,6 +25,8 @@ class Source:
         forbidden: categories an attacker may not write, by feature ("*" for all).
         kept: clean categories an attacker may not replace, by feature ("*" for all).
         immutable: features an attacker may not change.
+        options: the few values an attacker may write, of features where these are not all.
+        steps: what an attacker may add to numbers and dates.
         model: the name of a suitable model.
         training: settings for training that model that differ from the defaults.
         synonyms: whether the data is text and its S(x) is a `SynonymSpace`.
@@ -35,6 +37,8 @@ class Source:
     forbidden: dict[str, list[str]] = field(default_factory=dict)
     kept: dict[str, list[str]] = field(default_factory=dict)
     immutable: Sequence[str] = ()
+    options: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    steps: dict[str, tuple[float, ...]] = field(default_factory=dict)
     model: str = "lstm"
     training: dict[str, int | float] = field(default_factory=dict)
     synonyms: bool = False
@@ -108,6 +112,8 @@ def source_named(name: str, *, label: str | None = None, schema: Path | None = N
         summary=f"your table {path.name}",
         forbidden=table.schema.forbidden,
         immutable=table.schema.immutable,
+        options=table.schema.options,
+        steps=table.schema.steps,
         model="mlp",
     )
 

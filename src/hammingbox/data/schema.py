@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from hammingbox.data.values import KINDS, ORDERED, Numbers, number_of, numbers_of
 from hammingbox.data.whole_numbers import whole_numbers
-from hammingbox.errors import FileError, InputError, did_you_mean
+from hammingbox.errors import FileError, InputError, did_you_mean, unknown_name
 from hammingbox.files import sha256
 from hammingbox.types import Ids, Labels
 
@@ -20,20 +22,61 @@ _SEPARATORS = "\x1d\x1e\x1f"
 
 @dataclass(frozen=True)
 class Feature:
-    """A column: its name and its categories. The id of a category is its index in the tuple.
+    """A column: its name, its categories and their kind. The id of a category is its index in the tuple.
+
+    The categories of a number or a date are its distinct values, as texts, in increasing order. What is no value
+    (`<missing>`, `<unknown>`, codes such as "?") comes last.
+
+    Attributes:
+        name: of the column.
+        categories: what it may hold.
+        kind: "category", "number", "date" or "boolean".
 
     Raises:
-        InputError: `categories` is one string, whose letters would become categories, or no sequence at all.
+        InputError: `categories` is one string, whose letters would become categories, or no sequence at all; the kind
+            is unknown, or values are not in increasing order.
     """
 
     name: str
     categories: tuple[str, ...]
+    kind: str = "category"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", _listed(self.categories, f"categories of feature {self.name!r}"))
+        if self.kind not in KINDS:
+            raise unknown_name(f"kind of feature {self.name!r}", str(self.kind), KINDS)
+        if self.is_ordered:
+            _check_names(self.categories, f"values in feature {self.name!r}")
+            values = self.numbers[: len(self.categories) - int(np.isnan(self.numbers).sum())]
+            if np.isnan(values).any() or (np.diff(values) <= 0).any():
+                raise InputError(
+                    f"expected the values of feature {self.name!r} in increasing order and then what is no "
+                    f"{self.kind}, got another order. Sort them."
+                )
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether its values are numbers or dates."""
+        return self.kind in ORDERED
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """The number of each category (seconds since 1970 for a date, 0 or 1 for a boolean); NaN if it has none."""
+        return numbers_of(self.categories, self.kind)
+
+    def id_of(self, value: str | float) -> int | None:
+        """The id of a value: a category as text, or a number or date in any of its forms; None if it has no id."""
+        if self.kind != "category":
+            number = number_of(value if isinstance(value, str) else repr(value), self.kind)
+            if number is not None:
+                places = (self.numbers == number).nonzero()[0]
+                return int(places[0]) if len(places) else None
+        # No table of texts is kept: positions of a text share one vocabulary, but each would have a table of its own.
+        return self.categories.index(value) if value in self.categories else None
 
     def __repr__(self) -> str:
-        return f"Feature({self.name!r}, {_counted(len(self.categories), 'category')}: {_first(self.categories, 4)})"
+        noun = "value" if self.is_ordered else "category"
+        return f"Feature({self.name!r}, {_counted(len(self.categories), noun)}: {_first(self.categories, 4)})"
 
 
 @dataclass(frozen=True)
@@ -84,8 +127,15 @@ class Schema:
         return all(f.categories is first or f.categories == first for f in self.features)
 
     @cached_property
+    def has_numbers(self) -> bool:
+        """Whether some feature is a number or a date."""
+        return any(feature.is_ordered for feature in self.features)
+
+    @cached_property
     def digest(self) -> str:
         """Identifies the meaning of ids: weights and results with equal digests belong together."""
+        if self.has_numbers:
+            return sha256(b"\x1b", json.dumps(self.to_json(), sort_keys=True).encode())
         vocabularies, places = self._vocabularies()
         lists = [*vocabularies, [feature.name for feature in self.features], self.classes]
         if any(mark in text for text in map("".join, lists) for mark in _SEPARATORS):
@@ -111,19 +161,20 @@ class Schema:
             f"expected the name of a feature ({_first(names, 12)}), got {name!r}.{did_you_mean(name, names)}"
         )
 
-    def category_id(self, feature: int, category: str) -> int:
-        """The id of a category of a feature.
+    def category_id(self, feature: int, category: str | float) -> int:
+        """The id of a category of a feature; of a number or a date in any of its forms.
 
         Raises:
             InputError: the feature has no such category.
         """
         known = self.features[feature].categories
-        if category not in known:
+        place = self.features[feature].id_of(category)
+        if place is None:
             raise InputError(
                 f"expected a category of feature {self.features[feature].name!r} ({_first(known, 12)}), "
-                f"got {category!r}.{did_you_mean(category, known)}"
+                f"got {category!r}.{did_you_mean(str(category), known)}"
             )
-        return known.index(category)
+        return place
 
     def decode(self, ids: Sequence[int]) -> tuple[str, ...]:
         """The categories of one row."""
@@ -188,14 +239,15 @@ class Schema:
         return found.to(torch.int64)
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON form; a vocabulary that many positions share is written once."""
+        """A JSON form; a vocabulary that many positions share is written once, kinds only if there are several."""
         vocabularies, places = self._vocabularies()
         features = [[feature.name, place] for feature, place in zip(self.features, places, strict=True)]
+        kinds = [feature.kind for feature in self.features]
         return {
             "vocabularies": [list(v) for v in vocabularies],
             "features": features,
             "classes": list(self.classes),
-        }
+        } | ({} if set(kinds) == {"category"} else {"kinds": kinds})
 
     @classmethod
     def from_json(cls, value: Any) -> "Schema":
@@ -208,8 +260,12 @@ class Schema:
             vocabularies = [_listed(words, "categories") for words in value["vocabularies"]]
             if any(isinstance(place, bool) or place < 0 for _, place in value["features"]):
                 raise ValueError("expected a vocabulary counted from 0")
+            kinds = _listed(value.get("kinds", ["category"] * len(value["features"])), "kinds")
             return cls(
-                tuple(Feature(name, vocabularies[place]) for name, place in value["features"]),
+                tuple(
+                    Feature(name, vocabularies[place], kind)
+                    for (name, place), kind in zip(value["features"], kinds, strict=True)
+                ),
                 _listed(value["classes"], "classes"),
             )
         except (KeyError, TypeError, IndexError, ValueError, OverflowError, AttributeError) as error:

@@ -118,7 +118,7 @@ class Comparison:
 def compare_attacks(
     job: ComparisonJob,
     checkpoint: Checkpoint,
-    place: Path,
+    place: Path | str,
     store: Store,
     on_progress: OnProgress = lambda _name, _budget, _rows: None,
 ) -> Comparison:
@@ -127,7 +127,7 @@ def compare_attacks(
     Args:
         job: what is compared.
         checkpoint: the victim.
-        place: where the checkpoint is.
+        place: where the checkpoint or the model is.
         store: for the records.
         on_progress: called as rows are done.
 
@@ -135,7 +135,7 @@ def compare_attacks(
         InputError, FileError, VictimError: as `evaluate_into`. An attack that is too expensive is noted as refused.
     """
     threats = [ThreatModel(job.space, budget) for budget in job.budgets]
-    victim, digest = f"{checkpoint.model} ({place.name})", weights_digest(checkpoint.victim)
+    victim, digest = f"{checkpoint.model} ({Path(place).name})", weights_digest(checkpoint.victim)
     strongest = max(threats, key=lambda threat: threat.budget)
     queried = diagnose_victim(checkpoint.victim, job.rows, strongest, goal=job.goal)
     results = ResultSet(Path(job.data).name, job.rows.schema, goal=goal_in_words(job.goal.to_json()))
@@ -148,7 +148,7 @@ def compare_attacks(
 def _cell(
     job: ComparisonJob,
     checkpoint: Checkpoint,
-    place: Path,
+    place: Path | str,
     store: Store,
     name: str,
     threat: ThreatModel,

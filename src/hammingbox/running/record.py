@@ -200,7 +200,7 @@ def _key_of(spec: RunSpec, checkpoint: Checkpoint, source: str, split: str) -> R
     Raises:
         InputError: nothing identifies the victim or the space.
     """
-    if not spec.victim.name and not spec.victim.state_dict():
+    if not spec.victim.name and not spec.victim.identity and not spec.victim.state_dict():
         raise InputError(
             "expected a victim that its weights or its name identify, "
             f"got a {type(spec.victim).__name__} with neither. "

@@ -13,6 +13,7 @@ from hammingbox.text.synonyms import read_neighbours
 from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.space import FullSpace, Space
 from hammingbox.threat.synonym_space import SynonymSpace
+from hammingbox.threat.table_space import TableSpace
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,8 @@ class Task:
             forbidden.setdefault(feature, []).extend(words)
         fixed = [*(() if changes.full else own.immutable), *changes.immutable]
         kept = {} if changes.full else own.kept
+        if (own.options or own.steps) and not changes.full:
+            return TableSpace(schema, own.options, steps=own.steps, immutable=fixed, forbidden=forbidden)
         if not forbidden and not kept and not fixed:
             return FullSpace(schema)
         return MaskedSpace(schema, immutable=fixed, forbidden=forbidden, kept=kept)

@@ -27,8 +27,7 @@ from hammingbox.running.store import Run, Store, document_digest, open_store
 from hammingbox.threat.goal import Goal, goal_from_json
 from hammingbox.threat.space import Space
 from hammingbox.threat.space_json import space_from_json
-from hammingbox.victims.checkpoint import load_checkpoint
-from hammingbox.victims.shipped import checkpoint_folder
+from hammingbox.victims.open_model import open_model
 from hammingbox.victims.victim import Victim
 
 
@@ -188,7 +187,7 @@ def _documents(store: Store, facts: Run, schema: Schema) -> list[str]:
 def verify_store(
     path: Path,
     *,
-    victim: Path | None = None,
+    victim: Path | str | None = None,
     run: int | None = None,
     data: str | None = None,
     label: str | None = None,
@@ -200,7 +199,8 @@ def verify_store(
 
     Args:
         path: the store's file or folder.
-        victim: the checkpoint, if it has moved.
+        victim: the checkpoint or model, if it has moved. A Python object or a service is used only if it is named
+            here, never because the store names it.
         run: one run; all of them without it.
         data: the own file, if it has moved.
         label: the label column of the own file, if it was not noted.
@@ -220,7 +220,7 @@ def verify_store(
             parts.append(VerifiedRun(0, "the store", _nothing(problems=tuple(shared))))
 
         def model_of(facts: Run) -> Victim:
-            return victims(victim or Path(facts.victim or "."), store.schema(facts), device)
+            return victims(victim or facts.victim, store.schema(facts), device, named_by_user=victim is not None)
 
         def data_of(facts: Run) -> Splits:
             return read(_reference(facts, data, label, schema), data_dir, facts.key.schema_sha256)
@@ -282,15 +282,18 @@ def _name(run: Run) -> str:
     return f"run {run.id} ({run.name}, budget {run.key.budget}, seed {run.key.seed})"
 
 
-def checked_victim(place: Path, schema: Schema, device: torch.device | None = None) -> Victim:
-    """The victim of a checkpoint, on a device.
+def checked_victim(
+    place: Path | str, schema: Schema, device: torch.device | None = None, *, named_by_user: bool = True
+) -> Victim:
+    """The victim of a checkpoint or a model file, on a device.
 
     Raises:
-        FileError: there is no checkpoint, a damaged one, or one of another schema.
+        FileError: there is none, a damaged one, or one of another schema.
+        InputError: model and table do not fit.
     """
-    if not checkpoint_folder(place).exists():
-        raise FileError(f"expected the victim's checkpoint at {place}, got nothing there. Name it with --victim.")
-    victim = load_checkpoint(place, schema=schema).victim
+    if not str(place):
+        raise FileError("expected the place of the victim in the record, got none. Name it with --victim or --model.")
+    victim = open_model(str(place), schema, named_by_user=named_by_user).victim
     return victim if device is None else victim.to(device)
 
 

@@ -43,8 +43,8 @@ class MaskedSpace(FullSpace):
         rule_name: str = "",
     ) -> None:
         super().__init__(schema)
-        _check_lists({"immutable": immutable}, "features")
-        _check_lists({**(forbidden or {}), **(kept or {})}, "categories")
+        check_lists({"immutable": immutable}, "features")
+        check_lists({**(forbidden or {}), **(kept or {})}, "categories")
         self.immutable, self.forbidden, self.kept = tuple(immutable), dict(forbidden or {}), dict(kept or {})
         self.rule, self.rule_name = rule, rule_name
         frozen = {schema.feature_index(name) for name in immutable}
@@ -133,7 +133,7 @@ class MaskedSpace(FullSpace):
             )
 
 
-def _check_lists(named: Mapping[str, Sequence[str]], what: str) -> None:
+def check_lists(named: Mapping[str, Sequence[str]], what: str) -> None:
     """Checks that names are in lists: the letters of one string would be taken for names.
 
     Raises:

@@ -1,6 +1,7 @@
 """The space that a stored document describes."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from hammingbox.data.schema import Schema
@@ -8,6 +9,7 @@ from hammingbox.errors import FileError, InputError
 from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.space import FullSpace, Space
 from hammingbox.threat.synonym_space import MOST_SYNONYMS, SynonymSpace
+from hammingbox.threat.table_space import TableSpace
 
 
 def space_from_json(value: Mapping[str, Any], schema: Schema) -> Space:
@@ -23,6 +25,10 @@ def space_from_json(value: Mapping[str, Any], schema: Schema) -> Space:
         return FullSpace(schema)
     if kind == "masked" and "rule" not in value:
         return MaskedSpace(schema, immutable=value["immutable"], forbidden=value["forbidden"], kept=value["kept"])
+    if kind == "table":
+        return TableSpace(
+            schema, value["options"], steps=value["steps"], immutable=value["immutable"], forbidden=value["forbidden"]
+        )
     if kind == "synonym":
         return SynonymSpace.from_json(value, schema)
     if kind == "masked":
@@ -30,7 +36,7 @@ def space_from_json(value: Mapping[str, Any], schema: Schema) -> Space:
             f"expected a space that can be rebuilt from the file, got one with the Python rule {value['rule']!r}. "
             "Call hammingbox.verify(path, space=...) with that rule."
         )
-    raise InputError(f"expected a space of kind full, masked or synonym, got {kind!r}.")
+    raise InputError(f"expected a space of kind full, masked, table or synonym, got {kind!r}.")
 
 
 def check_space_document(value: Any) -> None:
@@ -43,11 +49,13 @@ def check_space_document(value: Any) -> None:
         raise FileError("expected a space with its kind, got damaged JSON.")
     needed = {
         "masked": ("immutable", "forbidden", "kept"),
+        "table": ("options", "steps", "immutable", "forbidden"),
         "synonym": ("source", "sha256", "tagger", "protected", "most"),
     }
     kinds: dict[str, Any] = {
         "immutable": _is_list_of_text, "protected": _is_list_of_text, "forbidden": _is_text_by_text,
         "kept": _is_text_by_text, "source": _is_text, "sha256": _is_text, "tagger": _is_text, "rule": _is_text,
+        "options": _is_text_by_text, "steps": _is_numbers_by_text,
         "most": lambda most: type(most) is int and 0 < most <= MOST_SYNONYMS,
     }  # fmt: skip
     for name in needed.get(value["kind"], ()):
@@ -68,3 +76,11 @@ def _is_list_of_text(value: Any) -> bool:
 
 def _is_text_by_text(value: Any) -> bool:
     return isinstance(value, Mapping) and all(map(_is_text, value)) and all(map(_is_list_of_text, value.values()))
+
+
+def _is_numbers_by_text(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(map(_is_text, value)) and all(map(_is_list_of_numbers, value.values()))
+
+
+def _is_list_of_numbers(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(type(part) in (int, float) and isfinite(part) for part in value)

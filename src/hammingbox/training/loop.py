@@ -28,6 +28,7 @@ from hammingbox.training.state import TrainingState, read_state, write_state
 from hammingbox.training.step import Descent, finite_step
 from hammingbox.victims.checkpoint import weights_digest
 from hammingbox.victims.victim import Victim
+from hammingbox.victims.zoo.category_embedding import standardise_numbers
 
 _GENERATORS = {"cpu": "dropout", "device": "dropout_on_device"}
 """Names of the global generators' states in a file."""
@@ -119,6 +120,7 @@ class _Training:
         goal: Goal,
     ) -> None:
         _check_rows(victim, splits, config)
+        standardise_numbers(victim, splits.train)
         if threat is None:
             if not isinstance(defence, Standard) or config.robust_rows:
                 raise InputError(f"expected a threat model to train {type(defence).__name__} against, got none.")

@@ -201,10 +201,13 @@ def foreign_tensors(path: Path) -> dict[str, torch.Tensor]:
 
 
 def weights_digest(victim: Victim) -> str:
-    """Hash of a victim's parameters and buffers with their names; of `victim.name` if there are none (a black box)."""
+    """What identifies a victim: the hash of its parameters and buffers with their names.
+
+    A black box has none. The hash of its name identifies it, or else the hash of the content of its file.
+    """
     state = sorted(victim.state_dict().items())
     if not state:
-        return sha256(victim.name.encode())
+        return sha256(victim.name.encode()) if victim.name or not victim.identity else victim.identity
     return sha256(*(name.encode() + np.ascontiguousarray(tensor.cpu().numpy()).tobytes() for name, tensor in state))
 
 

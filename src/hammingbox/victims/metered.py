@@ -66,7 +66,7 @@ class MeteredVictim(Victim):
     def __init__(self, victim: Victim, clean: Ids, ledger: Meter, known: Logits | None = None) -> None:
         super().__init__()
         self.has_gradient = victim.has_gradient
-        self.name = victim.name
+        self.name, self.identity = victim.name, victim.identity
         self._device = victim.device
         self._charge: Callable[..., None] = lambda rows, times=1: ledger.charge(rows, times)
         self._victim: Callable[[], Victim] = lambda: victim

@@ -1,6 +1,6 @@
 """A victim is an embedding and a head: a model whose first layer is linear can be attacked by gradients.
 
-There are four ways to make one:
+`hammingbox.victim` (``victims/of_model.py``) makes one of almost any model. By hand there are four ways:
 
 - subclass :class:`Victim` (this file), as the models in ``victims/zoo/`` do;
 - call :func:`hammingbox.wrap` (``victims/wrapped.py``) on any module that looks its ids up in an ``nn.Embedding``; its
@@ -26,6 +26,10 @@ class Victim(nn.Module, ABC):
     has_gradient = True
     name = ""
     """Identifies a victim without parameters or buffers in a record; other victims are identified by their weights."""
+    identity = ""
+    """Hash of the content of a model that is no torch module; it identifies the victim unless it has a name."""
+    notes: tuple[str, ...] = ()
+    """What a user should know about how a model of another library is asked."""
 
     @abstractmethod
     def embed(self, ids: Ids) -> Embedded:
@@ -54,6 +58,11 @@ def device_of(module: nn.Module) -> torch.device:
     """The device of a module's first parameter or buffer; the CPU for a module without any."""
     first = next(chain(module.parameters(), module.buffers()), None)
     return torch.device("cpu") if first is None else first.device
+
+
+def float_type_of(module: nn.Module) -> torch.dtype:
+    """The type of a module's first parameter of floating-point numbers; float32 for a module without any."""
+    return next((p.dtype for p in module.parameters() if p.is_floating_point()), torch.float32)
 
 
 def ask(victim: Victim, ids: Ids) -> Logits:

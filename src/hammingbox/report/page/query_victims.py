@@ -9,7 +9,8 @@ from hammingbox.running.store import open_store
 from hammingbox.threat.goal import goal_from_json
 from hammingbox.threat.space_json import space_from_json
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.victims.checkpoint import load_checkpoint, weights_digest
+from hammingbox.victims.checkpoint import weights_digest
+from hammingbox.victims.open_model import open_model
 
 
 def query_victims(folder: Path, on_changed: Callable[[str], None] = lambda _: None) -> dict[str, list[Finding]]:
@@ -30,7 +31,7 @@ def query_victims(folder: Path, on_changed: Callable[[str], None] = lambda _: No
             if digest in found or digest in changed or not run.rows:
                 continue
             schema, rows = store.schema(run), store.rows(run.id)
-            victim = load_checkpoint(Path(run.victim), schema=schema).victim
+            victim = open_model(run.victim, schema, named_by_user=False).victim
             if weights_digest(victim) != digest:
                 changed.add(digest)
                 on_changed(run.victim)

@@ -4,7 +4,7 @@ from torch import nn
 
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.victim import Victim
-from hammingbox.victims.zoo.category_embedding import CategoryEmbedding, Positions
+from hammingbox.victims.zoo.category_embedding import CategoryEmbedding, ColumnNumbers, Positions
 
 
 class ConvNet(Victim):
@@ -18,6 +18,7 @@ class ConvNet(Victim):
         channels: channels of the convolutions.
         kernel: width of the convolutions, odd.
         dropout: before the dense layer, in training.
+        values: of features that are numbers, see CategoryEmbedding.
     """
 
     def __init__(
@@ -30,9 +31,10 @@ class ConvNet(Victim):
         channels: int = 32,
         kernel: int = 7,
         dropout: float = 0.3,
+        values: ColumnNumbers = (),
     ) -> None:
         super().__init__()
-        self.embedding = CategoryEmbedding(cardinalities, dim, positions=positions)
+        self.embedding = CategoryEmbedding(cardinalities, dim, positions=positions, values=values)
         self.convolutions = nn.Sequential(
             nn.Conv1d(dim, channels, kernel, padding=kernel // 2),
             nn.ReLU(),

@@ -5,7 +5,7 @@ from torch import nn
 
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.victim import Victim
-from hammingbox.victims.zoo.category_embedding import CategoryEmbedding, Positions
+from hammingbox.victims.zoo.category_embedding import CategoryEmbedding, ColumnNumbers, Positions
 
 
 class AttentionLSTM(Victim):
@@ -20,6 +20,7 @@ class AttentionLSTM(Victim):
         layers: LSTMs on top of each other.
         bidirectional: read the row from both ends.
         dropout: on the embedding and on the pooled state, in training.
+        values: of features that are numbers, see CategoryEmbedding.
     """
 
     def __init__(
@@ -33,9 +34,10 @@ class AttentionLSTM(Victim):
         layers: int = 1,
         bidirectional: bool = True,
         dropout: float = 0.4,
+        values: ColumnNumbers = (),
     ) -> None:
         super().__init__()
-        self.embedding = CategoryEmbedding(cardinalities, dim, positions=positions)
+        self.embedding = CategoryEmbedding(cardinalities, dim, positions=positions, values=values)
         self.lstm = nn.LSTM(dim, hidden, num_layers=layers, batch_first=True, bidirectional=bidirectional)
         width = hidden * (2 if bidirectional else 1)
         self.attention = nn.Sequential(nn.Linear(width, 64), nn.ReLU(), nn.Linear(64, 1))

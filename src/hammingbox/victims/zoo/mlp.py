@@ -4,7 +4,7 @@ from torch import nn
 
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.victim import Victim
-from hammingbox.victims.zoo.category_embedding import CategoryEmbedding
+from hammingbox.victims.zoo.category_embedding import CategoryEmbedding, ColumnNumbers
 
 
 class TableMLP(Victim):
@@ -16,6 +16,7 @@ class TableMLP(Victim):
         dim: size of an embedding.
         hidden: size of the hidden layers.
         dropout: after each hidden layer, in training.
+        values: of features that are numbers, see CategoryEmbedding.
     """
 
     def __init__(
@@ -26,9 +27,10 @@ class TableMLP(Victim):
         dim: int = 16,
         hidden: int = 128,
         dropout: float = 0.2,
+        values: ColumnNumbers = (),
     ) -> None:
         super().__init__()
-        self.embedding = CategoryEmbedding(cardinalities, dim, positions="own")
+        self.embedding = CategoryEmbedding(cardinalities, dim, positions="own", values=values)
         self.output = nn.Sequential(
             nn.Flatten(),
             nn.Linear(dim * len(cardinalities), hidden),

@@ -27,6 +27,9 @@ VICTIMS: dict[str, Callable[..., Victim]] = {
     "char_cnn_paper": partial(CharCNN, **PAPER),
 }
 
+WITH_NUMBERS = ("lstm", "cnn", "mlp")
+"""Models that read numbers and dates as such."""
+
 
 def build(name: str, schema: Schema, *, seed: int = 0, **settings: Any) -> Victim:
     """A new victim for a schema, on the CPU, with weights drawn from a seed.
@@ -40,6 +43,15 @@ def build(name: str, schema: Schema, *, seed: int = 0, **settings: Any) -> Victi
     with borrowed_generators(torch.device("cpu")):
         torch.default_generator.manual_seed(seed)
         try:
-            return VICTIMS[name](schema.cardinalities, len(schema.classes), **settings)
+            victim = VICTIMS[name]
+            if not schema.has_numbers:
+                return victim(schema.cardinalities, len(schema.classes), **settings)
+            if name not in WITH_NUMBERS:
+                raise InputError(
+                    f"expected a schema of categories for the model {name!r}, got one with numbers or dates. "
+                    f"Use one of the models {', '.join(WITH_NUMBERS)}."
+                )
+            values = tuple(feature.numbers if feature.is_ordered else None for feature in schema.features)
+            return victim(schema.cardinalities, len(schema.classes), values=values, **settings)
         except TypeError as error:
             raise InputError(f"expected settings of the model {name!r}, got {settings} ({error}).") from error

@@ -1,0 +1,132 @@
+"""LightGBM: fitted classifiers, boosters, and their ``.txt`` files."""
+
+import re
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from hammingbox.errors import FileError, InputError, missing_library
+from hammingbox.files import damage_as_file_error, sha256, shown
+from hammingbox.victims.answers import Returns
+from hammingbox.victims.libraries import estimator
+from hammingbox.victims.libraries.facts import KnownType, ModelFacts
+
+_RETURNS: dict[str, Returns] = {
+    "binary": "positive",
+    "cross_entropy": "positive",
+    "multiclass": "probabilities",
+    "multiclassova": "probabilities",
+}
+_TREE_LISTS = ("split_feature", "threshold", "decision_type", "left_child", "right_child", "leaf_value")
+
+
+def facts_of(model: Any) -> ModelFacts:
+    """A fitted ``LGBMClassifier`` or a ``Booster`` in memory. Its content names it."""
+    booster = getattr(model, "booster_", model)
+    text = booster.model_to_string()
+    identity = sha256(text.encode())
+    if booster is model:
+        return _of_booster(booster, text, identity)
+    own = estimator.facts_of(model, library="lightgbm", identity=identity)
+    return replace(own, types=_types(booster, text, as_codes=False))
+
+
+def read(content: bytes, source: object) -> ModelFacts:
+    """A model file.
+
+    Raises:
+        FileError: it is damaged.
+        InputError: LightGBM is not installed, or the model is no classifier.
+    """
+    try:
+        import lightgbm
+    except ImportError as error:
+        raise missing_library("lightgbm", "lightgbm", f"to read {source}", error) from error
+    with damage_as_file_error(source, "a whole LightGBM model"):
+        text = content.decode()
+        _check_whole(text, source)
+        booster = lightgbm.Booster(model_str=text)
+    return _of_booster(booster, text, sha256(content))
+
+
+def _of_booster(booster: Any, text: str, identity: str) -> ModelFacts:
+    header = _header(text)
+    objective = header.get("objective", "none").split()[0]
+    if objective not in _RETURNS:
+        raise InputError(
+            f"expected a LightGBM classifier ({', '.join(_RETURNS)}), got one with the objective {objective!r}."
+        )
+    names = header.get("feature_names", "").split(" ")
+    unnamed = names == [f"Column_{place}" for place in range(len(names))]
+    types = _types(booster, text, as_codes=True)
+    guessed = [str(name) for name, known in types.items() if known.dtype == "codes" and known.categories is None]
+    return ModelFacts(
+        ask=partial(_ask, booster),
+        library="lightgbm",
+        container="array",
+        names=None if unnamed else tuple(names),
+        count=len(names),
+        types={place if unnamed else name: KnownType("float64") for place, name in enumerate(names)} | types,
+        returns=_RETURNS[objective],
+        identity=identity,
+        notes=(f"the file does not hold the categories of {', '.join(guessed[:6])}: codes follow the schema",)
+        if guessed
+        else (),
+    )
+
+
+def _ask(booster: Any, table: Any) -> Any:
+    return booster.predict(np.asarray(table, dtype=np.float64))
+
+
+def _types(booster: Any, text: str, *, as_codes: bool) -> dict[str | int, KnownType]:
+    """The categorical columns, by name or place, with the categories that LightGBM keeps of a training frame."""
+    names = _header(text).get("feature_names", "").split(" ")
+    unnamed = names == [f"Column_{place}" for place in range(len(names))]
+    found = re.search(r"^\[categorical_feature: ([\d,]+)\]$", text, re.MULTILINE)
+    places = sorted(int(place) for place in found[1].split(",")) if found else []
+    stored = booster.pandas_categorical or []
+    known = [tuple(values) for values in stored] if len(stored) == len(places) else [None] * len(places)
+    if not as_codes and None in known:
+        return {}  # trained on an array: the numbers of the table are its codes
+    kind = "codes" if as_codes else "category"
+    return {
+        place if unnamed else names[place]: KnownType(kind, values) for place, values in zip(places, known, strict=True)
+    }
+
+
+def _header(text: str) -> dict[str, str]:
+    head = text[: max(0, text.find("tree_sizes"))].splitlines()
+    return {name: value for name, _, value in (line.partition("=") for line in head)}
+
+
+def _check_whole(text: str, source: object) -> None:
+    """Checks a model before LightGBM reads it, which ends the process at some damaged files.
+
+    Every tree is where ``tree_sizes`` says, and its lists have the lengths that its number of leaves asks for.
+
+    Raises:
+        FileError: it is damaged.
+    """
+    damaged = FileError(
+        f"expected a whole LightGBM model in {shown(source)}, got a damaged one. Save it again with `save_model`."
+    )
+    sizes = re.search(r"^tree_sizes=([\d ]+)\n\n", text, re.MULTILINE)
+    if not text.startswith("tree\n") or sizes is None or "feature_names" not in _header(text):
+        raise damaged
+    start = sizes.end()
+    for number, size in enumerate(map(int, sizes[1].split())):
+        tree = text[start : start + size]
+        lines = dict(line.split("=", 1) for line in tree.splitlines() if "=" in line)
+        if lines.get("Tree") != str(number) or not lines.get("num_leaves", "").isdigit():
+            raise damaged
+        leaves = int(lines["num_leaves"])
+        for name in _TREE_LISTS:
+            numbers = np.array(lines.get(name, "").split(), dtype=np.float64)
+            if leaves > 1 and len(numbers) != leaves - (name != "leaf_value"):
+                raise damaged
+        start += size
+    if not text[start:].lstrip().startswith("end of trees"):
+        raise damaged
