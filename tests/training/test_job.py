@@ -70,7 +70,7 @@ def test_a_model_is_trained_with_what_suits_it_and_what_was_given(small: Splits,
     source = replace(DATASETS["splice"], model="cnn", training={"batch_size": 40, "learning_rate": 1e-2})
     assert suitable_settings(source, "lstm") == {}
     facts = train_standard(small, source, tmp_path, data="splice", settings={"epochs": 1, "batch_size": 50}, seed=7)
-    assert facts["config"] == asdict(TrainConfig(epochs=1, batch_size=50, learning_rate=1e-2, seed=7))
+    assert facts["config"] == TrainConfig(epochs=1, batch_size=50, learning_rate=1e-2, seed=7).record()
     assert facts["model"] == "cnn"
     with pytest.raises(FileError, match="with a finished one"):
         train_standard(small, source, tmp_path, data="splice")

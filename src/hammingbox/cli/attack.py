@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from hammingbox.attacks import ATTACKS
+from hammingbox.cli.class_tables import interval, show_classes, shown_rate
 from hammingbox.cli.console import out, plain, print_json, progress, say
 from hammingbox.cli.options import (
     BatchSize,
@@ -25,7 +26,6 @@ from hammingbox.cli.options import (
     ModelSpec,
     Neighbours,
     Protect,
-    Rows,
     SchemaFile,
     Seed,
     Split,
@@ -38,6 +38,8 @@ from hammingbox.cli.options import (
     goal_from,
     model_from,
 )
+from hammingbox.cli.sampling import DrawHow, Positive, Rows, RowsPerClass, RowsSeed, sample_from
+from hammingbox.evaluation.class_rates import class_rates_of
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import MemoryStore, open_store
 from hammingbox.threat.threat_model import ThreatModel
@@ -50,7 +52,11 @@ def attack(
     model_name: ModelName = "",
     name: Annotated[str, typer.Option("--attack", help=f"Attack: {', '.join(ATTACKS)}.")] = "auto",
     budget: Annotated[int, typer.Option(help="At most this many changed features.")] = 3,
-    rows: Rows = 100,
+    rows: Rows = None,
+    rows_per_class: RowsPerClass = None,
+    draw: DrawHow = None,
+    rows_seed: RowsSeed = 0,
+    positive: Positive = None,
     seed: Seed = 0,
     out_dir: Annotated[
         Path | None, typer.Option("--out", help="Results folder; a run that was stopped resumes.")
@@ -79,31 +85,33 @@ def attack(
     task = Task.of(data, label, schema_file, data_dir)
     checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
     checkpoint.victim.to(device_from(device))
-    part = task.part(split, rows)
+    part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed, positive)
     threat = ThreatModel(task.space(changes_from(immutable, forbid, full_space, protect, neighbours)), budget)
     goal = goal_from(sources, targets)
     with progress() as bars, ExitStack() as stack:
         store = stack.enter_context(MemoryStore() if out_dir is None else open_store(out_dir, create=True))
         bar = bars.add_task(f"{name}, budget {budget}", total=len(part))
         result = evaluate_into(
-            store, checkpoint, part, threat, chosen, goal=goal, name=name, place=place, source=task.reference,
+            store, checkpoint, part, threat, chosen, goal=goal, name=name, place=place, source=reference,
             split=split, seed=seed, batch_size=batch_size, memory=memory * 2**20,
             on_rows=lambda done, _broken: bars.update(bar, advance=done),
         )  # fmt: skip
-    facts: dict[str, Any] = result.summary() | {"attack": name, "settings": repr(chosen)}
+    sample = reference.sample
+    classes = class_rates_of(
+        result.rows, task.splits.schema.classes, population=sample and sample.population, positive=positive
+    )
+    facts: dict[str, Any] = result.summary() | {"attack": name, "settings": repr(chosen)} | classes.to_json()
     if store.path is not None:
         facts["file"] = str(store.path)
     if json:
         print_json(facts)
         return
-    low, high = facts["success_interval"]
     attacked = facts["attacked"]
     whom = "those" if attacked == facts["correct"] else f"the {attacked} of those that the goal is about"
     table = Table(show_header=False, box=None)
     table.add_row("rows", f"{facts['rows']}, {facts['correct']} right before")
     table.add_row(
-        "success rate",
-        f"[bold]{100 * facts['success_rate']:.1f} %[/] of {whom} ({100 * low:.1f} to {100 * high:.1f} %)",
+        "success rate", f"[bold]{shown_rate(result.success_rate)}[/] of {whom}{interval(result.success_rate)}"
     )
     if facts["proven"]:
         table.add_row("proven", f"{facts['proven']} rows cannot be broken within the budget")
@@ -112,5 +120,6 @@ def attack(
     table.add_row("passes", f"{facts['forward']:,} forward, {facts['backward']:,} backward")
     table.add_row("time", f"{facts['seconds']:.2f} s")
     out.print(table)
+    show_classes(classes)
     if "file" in facts:
         say(f"written to {plain(facts['file'])}")

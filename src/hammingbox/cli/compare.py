@@ -25,7 +25,6 @@ from hammingbox.cli.options import (
     ModelSpecs,
     Neighbours,
     Protect,
-    Rows,
     SchemaFile,
     Seed,
     Split,
@@ -37,6 +36,7 @@ from hammingbox.cli.options import (
     goal_from,
     model_from,
 )
+from hammingbox.cli.sampling import DrawHow, Positive, Rows, RowsPerClass, RowsSeed, sample_from
 from hammingbox.errors import InputError
 from hammingbox.report.comparison import COMPARED, ORACLE, Comparison, ComparisonJob, compare_attacks
 from hammingbox.report.page.folder import PAGE, write_report
@@ -55,7 +55,11 @@ def compare(
     model_name: ModelName = "",
     attacks: Annotated[str, typer.Option(help="Attacks, separated by commas.")] = ",".join(COMPARED),
     budgets: Annotated[str, typer.Option(help="Budgets: 1-5 or 1,3,5.")] = "1-5",
-    rows: Rows = 100,
+    rows: Rows = None,
+    rows_per_class: RowsPerClass = None,
+    draw: DrawHow = None,
+    rows_seed: RowsSeed = 0,
+    positive: Positive = None,
     seed: Seed = 0,
     out_dir: Annotated[
         Path | None, typer.Option("--out", help="Results folder with report.html; a run that was stopped resumes.")
@@ -92,9 +96,10 @@ def compare(
     if model_name and len(models or ()) != 1:
         raise InputError(f"expected one --model for --model-name, got {len(models or ())}. Compare them one by one.")
     task, where = Task.of(data, label, schema_file, data_dir), device_from(device)
+    part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed, positive)
     job = ComparisonJob(
         data=data,
-        rows=task.part(split, rows),
+        rows=part,
         space=task.space(changes_from(immutable, forbid, full_space, protect, neighbours)),
         attacks=names,
         budgets=budgets_from(budgets),
@@ -103,7 +108,7 @@ def compare(
         split=split,
         batch_size=batch_size,
         memory=memory * 2**20,
-        source=task.reference,
+        source=reference,
     )
     found = []
     schema = task.splits.schema

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from rich.text import Text
 
+from hammingbox.cli.class_tables import show_class_budgets
 from hammingbox.cli.console import out, plain, say
 from hammingbox.cli.findings import show_findings
 from hammingbox.cli.tables import empty_grid, grid_of
@@ -50,6 +51,7 @@ def show(summary: VictimSummary, findings: Sequence[Finding], *, gaps: bool = Fa
     if gaps:
         say("[bold]optimality gap[/]: breakable rows that the attack misses, in % of the attacked rows")
         out.print(grid_of(gap_table(summary)))
+    show_class_budgets(summary.classes)
     show_findings(findings)
 
 
@@ -97,6 +99,7 @@ def _show_success(summary: VictimSummary) -> None:
                 cells.append(Text(MISSING))
                 continue
             style = "bold" if cell.rate == summary.best(budget) else ""
-            cells.append(Text.assemble((f"{100 * cell.rate:.1f}", style), " ", (f"{cell.seconds:5.3f}", "dim")))
+            rate = f"{100 * cell.rate:.1f}" if cell.attacked else MISSING
+            cells.append(Text.assemble((rate, style), " ", (f"{cell.seconds:5.3f}", "dim")))
         grid.add_row(attack, *cells)
     out.print(grid)

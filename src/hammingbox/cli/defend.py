@@ -1,7 +1,7 @@
 """`hammingbox defend`: trains a robust model, written as a checkpoint like any other."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,10 +27,19 @@ from hammingbox.cli.options import (
     goal_from,
     made_from,
 )
+from hammingbox.cli.training_classes import (
+    ClassWeights,
+    classes_in_words,
+    show_training_notes,
+    show_verdict,
+    verdict_on,
+    weights_from,
+)
 from hammingbox.cli.training_progress import training_progress
 from hammingbox.defences import DEFENCES
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.training.defence_job import train_defended
+from hammingbox.training.class_weights import is_imbalanced
+from hammingbox.training.defence_job import START, train_defended
 from hammingbox.training.finished_defence import finished_defence
 from hammingbox.victims.zoo.registry import VICTIMS
 
@@ -58,8 +67,14 @@ def defend(
     schedule: Annotated[str, typer.Option(help="Learning rate: cosine (falls to zero) or constant.")] = "cosine",
     patience: Annotated[int, typer.Option(help="Stop after this many epochs without a better validation score.")] = 8,
     criterion: Annotated[
-        str, typer.Option(help="Which epoch is kept: best validation accuracy clean, robust, or their mean.")
-    ] = "mean",
+        str | None,
+        typer.Option(
+            help="Which epoch is kept: best validation accuracy clean, robust, or their mean; or balanced, "
+            "balanced-robust, balanced-mean, by the mean recall of the classes. By default mean; balanced-mean "
+            "for your own imbalanced tables."
+        ),
+    ] = None,
+    class_weights: ClassWeights = None,
     robust_rows: Annotated[int, typer.Option(min=0, help="Validation rows attacked after each epoch.")] = 200,
     ramp: Annotated[int, typer.Option(min=1, help="Epochs over which the budget rises from 1.")] = 1,
     rows: Annotated[
@@ -86,10 +101,16 @@ def defend(
     goal, place = goal_from(sources, targets), device_from(device)
     task = Task.of(data, label, schema_file, data_dir)
     space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours))
-    settings = {
+    weights, said = weights_from(task, class_weights)
+    uneven = task.is_own and is_imbalanced(task.splits.train)
+    kept = criterion or ("balanced_mean" if uneven else "mean")
+    settings: dict[str, Any] = {
         "epochs": epochs, "learning_rate": learning_rate, "schedule": schedule, "patience": patience,
-        "criterion": criterion, "robust_rows": robust_rows, "ramp": ramp,
+        "criterion": kept.replace("-", "_"), "robust_rows": robust_rows, "ramp": ramp,
     }  # fmt: skip
+    start_settings: dict[str, Any] = {"criterion": "balanced"} if uneven else {}
+    if weights is not None:
+        settings["class_weights"] = start_settings["class_weights"] = weights
     if batch_size is not None:
         settings["batch_size"] = batch_size
     threat = ThreatModel(space, budget)
@@ -99,19 +120,22 @@ def defend(
     )  # fmt: skip
     facts = done or train_defended(
         task.splits, task.source, out_dir, chosen, threat,
-        data=task.name, goal=goal, model=model, start=start, rows=rows, settings=settings, seed=seed,
-        device=place, overwrite=overwrite, watch=training_progress,
+        data=task.name, goal=goal, model=model, start=start, rows=rows, settings=settings,
+        start_settings=start_settings, seed=seed, device=place, overwrite=overwrite, watch=training_progress,
     )  # fmt: skip
+    verdict = verdict_on(task, start or out_dir / START, out_dir, threat, goal, place)
     if json:
-        print_json(facts)
+        print_json(facts | {"verdict": None if verdict is None else verdict.to_json()})
         return
     robust = facts["robust_validation_accuracy"]
     attacked = "" if robust is None else f", [bold]{100 * robust:.1f} %[/] of attacked validation rows"
     say(
         f"{facts['model']} on {plain(data)}, defended by {defence} at budget {budget}: test accuracy "
-        f"[bold]{100 * facts['test_accuracy']:.2f} %[/]{attacked} "
+        f"[bold]{100 * facts['test_accuracy']:.2f} %[/]{attacked}, {classes_in_words(facts)} "
         f"({facts['epochs']} epochs, {facts['seconds']:.0f} s, {facts['cost_of_an_epoch']:.1f} x a standard epoch), "
         f"{'already in' if done else 'written to'} {plain(out_dir)}"
     )
+    show_training_notes(facts, said)
+    show_verdict(verdict)
     if done:
         say("It was trained before with these settings: nothing was trained now. --overwrite trains it anew.")

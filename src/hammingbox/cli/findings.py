@@ -25,6 +25,7 @@ from hammingbox.cli.options import (
     goal_from,
     model_from,
 )
+from hammingbox.cli.sampling import DrawHow, RowsPerClass, RowsSeed, sample_from
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.running.probe import PROBES, probe_victim
 from hammingbox.settings import MOST_ROWS
@@ -38,7 +39,12 @@ def diagnose(
     victim: VictimPath = None,
     model: ModelSpec = None,
     budgets: Annotated[str, typer.Option(help="Budgets: 1-3 or 1,3.")] = "1-3",
-    rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="How many test rows are used.")] = 50,
+    rows: Annotated[
+        int | None, typer.Option(min=1, max=MOST_ROWS, help="How many test rows are used; 50 by default.")
+    ] = None,
+    rows_per_class: RowsPerClass = None,
+    draw: DrawHow = None,
+    rows_seed: RowsSeed = 0,
     seed: Seed = 0,
     sources: From = None,
     targets: To = None,
@@ -51,7 +57,8 @@ def diagnose(
     """Checks whether an evaluation of this victim would be sound; exit code 1 when a check says it is not."""
     task = Task.of(data, label, schema_file, data_dir)
     found = model_from(victim, model, task.splits.schema)[0].victim.to(device_from(device))
-    part, space = task.part("test", min(rows, len(task.splits.test))), task.space()
+    part, _ = sample_from(task, "test", _at_most(rows, task), rows_per_class, draw, rows_seed, default=50)
+    space = task.space()
     threats = [ThreatModel(space, budget) for budget in sorted(budgets_from(budgets))]
     with progress() as bars:
         bar = bars.add_task("diagnose", total=len(PROBES) * len(threats))
@@ -65,6 +72,10 @@ def diagnose(
         show_findings(findings)
     if any(finding.severity == "error" for finding in findings):
         raise typer.Exit(1)
+
+
+def _at_most(rows: int | None, task: Task) -> int | None:
+    return None if rows is None else min(rows, len(task.splits.test))
 
 
 def show_findings(findings: Sequence[Finding]) -> None:

@@ -47,7 +47,6 @@ ModelName = Annotated[
     str,
     typer.Option(help="Names --model in records, in place of the hash of its file; a new version needs a new name."),
 ]
-Rows = Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="How many rows of the split are used.")]
 Seed = Annotated[
     int, typer.Option(min=0, max=LARGEST_SEED, help="Seed; with a row's content it decides that row's randomness.")
 ]

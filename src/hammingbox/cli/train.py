@@ -7,7 +7,9 @@ import typer
 
 from hammingbox.cli.console import plain, print_json, say
 from hammingbox.cli.options import DataDir, DataName, Device, Json, Label, Overwrite, SchemaFile, Task, device_from
+from hammingbox.cli.training_classes import ClassWeights, classes_in_words, show_training_notes, weights_from
 from hammingbox.cli.training_progress import training_progress
+from hammingbox.training.class_weights import is_imbalanced
 from hammingbox.training.released_job import RELEASED, take_released
 from hammingbox.training.standard_job import train_standard
 from hammingbox.victims.zoo.registry import VICTIMS
@@ -25,6 +27,14 @@ def train(
     learning_rate: Annotated[float | None, typer.Option(help="Learning rate of AdamW.")] = None,
     patience: Annotated[
         int | None, typer.Option(help="Stop after this many epochs without a better validation accuracy.")
+    ] = None,
+    class_weights: ClassWeights = None,
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            help="Which epoch is kept: best validation accuracy (clean) or mean recall of the classes (balanced); "
+            "balanced by default for your own imbalanced tables."
+        ),
     ] = None,
     vectors: Annotated[
         Path | None,
@@ -45,10 +55,16 @@ def train(
     """Trains a model and writes model.safetensors and config.json."""
     place = device_from(device)
     task = Task.of(data, label, schema_file, data_dir)
+    said = ""
     if model == RELEASED:
         facts = take_released(task.splits, out_dir, data=task.name, data_dir=data_dir, overwrite=overwrite)
     else:
-        chosen = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate, "patience": patience}
+        weights, said = weights_from(task, class_weights)
+        usual = "balanced" if task.is_own and is_imbalanced(task.splits.train) else None
+        chosen = {
+            "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate, "patience": patience,
+            "class_weights": weights, "criterion": criterion or usual,
+        }  # fmt: skip
         facts = train_standard(
             task.splits, task.source, out_dir,
             data=task.name, model=model, settings={k: v for k, v in chosen.items() if v is not None},
@@ -58,6 +74,7 @@ def train(
         print_json(facts)
         return
     say(
-        f"{facts['model']} on {plain(data)}: test accuracy [bold]{100 * facts['test_accuracy']:.2f} %[/] "
-        f"({facts['epochs']} epochs, {facts['seconds']:.0f} s), written to {plain(out_dir)}"
+        f"{facts['model']} on {plain(data)}: test accuracy [bold]{100 * facts['test_accuracy']:.2f} %[/], "
+        f"{classes_in_words(facts)} ({facts['epochs']} epochs, {facts['seconds']:.0f} s), written to {plain(out_dir)}"
     )
+    show_training_notes(facts, said)

@@ -67,7 +67,7 @@ class AdversarialRows(Defence):
         attacked = batch.attacked(schema)
         attacked[max(1, len(batch) - round(self.clean_share * len(batch))) :] = False
         if threat.budget == 0 or not bool(attacked.any()):
-            return Step(functional.cross_entropy(victim(batch.x), batch.y))
+            return Step(batch.cross_entropy(victim(batch.x)))
         part, rest = batch.take(attacked), batch.take(~attacked)
         with frozen_eval(victim):
             candidates = threat.space.slots_of(part.x)
@@ -78,6 +78,8 @@ class AdversarialRows(Defence):
         found = each * len(part)
         y = torch.cat([part.y.repeat_interleave(each), rest.y])
         losses = functional.cross_entropy(logits, y, reduction="none")
+        if part.weights is not None and rest.weights is not None:
+            losses = losses * torch.cat([part.weights.repeat_interleave(each), rest.weights])
         loss = (losses[:found].sum() / each + losses[found:].sum()) / len(batch)
         right = (logits.detach().argmax(1) == y)[:found]
         return Step(loss, {"adversarial_accuracy": right.float().mean().item()})

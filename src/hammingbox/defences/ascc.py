@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import torch
-from torch.nn import functional
 
 from hammingbox.defences.base import Batch, Defence, Step, check_embedding_is_learned
 from hammingbox.defences.consistency import divergence, logits_to_compare
@@ -69,7 +68,7 @@ class ASCC(Defence):
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """Clean cross entropy and the divergence at the worst mixture."""
         if self.weight == 0 or threat.budget == 0:
-            return Step(functional.cross_entropy(victim(batch.x), batch.y))
+            return Step(batch.cross_entropy(victim(batch.x)))
         candidates = threat.space.slots_of(batch.x)
         attacked = batch.attacked(threat.space.schema)
         with frozen_eval(victim):
@@ -82,7 +81,7 @@ class ASCC(Defence):
             [partial(victim.head, e, batch.x) for e in rows], batch.x.device, one_noise=self.one_noise
         )
         apart = divergence(clean, adversarial) * attacked
-        loss = functional.cross_entropy(clean, batch.y) + self.weight * apart.mean()
+        loss = batch.cross_entropy(clean) + self.weight * batch.weighted(apart).mean()
         right = (adversarial.detach().argmax(1) == batch.y).float().mean().item()
         return Step(loss, {"adversarial_accuracy": right})
 

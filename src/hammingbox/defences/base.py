@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int64, Shaped
 from torch import Tensor, nn
+from torch.nn import functional
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import VictimError
@@ -14,7 +15,7 @@ from hammingbox.seeding import borrowed_generators
 from hammingbox.settings import check_settings
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.types import Ids, Labels, RowMask
+from hammingbox.types import Ids, Labels, Logits, RowFloat, RowMask
 from hammingbox.victims.victim import Victim
 
 
@@ -28,6 +29,7 @@ class Batch:
         y: true classes.
         seed: of this step; with a row's content it determines the noise of the inner attack.
         goal: what inner attacks aim at; any class but the true one by default.
+        weights: of each row in the loss; None weighs all alike.
     """
 
     rows: Int64[Tensor, "batch"]
@@ -35,13 +37,25 @@ class Batch:
     y: Labels
     seed: int
     goal: Goal = field(default_factory=AnyOther)
+    weights: RowFloat | None = None
 
     def __len__(self) -> int:
         return len(self.y)
 
     def take(self, part: slice | Shaped[Tensor, "some"]) -> "Batch":
         """Some of the rows."""
-        return Batch(self.rows[part], self.x[part], self.y[part], self.seed, self.goal)
+        weights = None if self.weights is None else self.weights[part]
+        return Batch(self.rows[part], self.x[part], self.y[part], self.seed, self.goal, weights)
+
+    def weighted(self, losses: Float[Tensor, "*draws batch"]) -> Float[Tensor, "*draws batch"]:
+        """Losses of the rows times their weights."""
+        return losses if self.weights is None else losses * self.weights
+
+    def cross_entropy(self, logits: Logits) -> Float[Tensor, ""]:
+        """The mean loss of the rows, each with its weight."""
+        if self.weights is None:
+            return functional.cross_entropy(logits, self.y)
+        return self.weighted(functional.cross_entropy(logits, self.y, reduction="none")).mean()
 
     def attacked(self, schema: Schema) -> RowMask:
         """Rows whose class the goal attacks. The others are trained clean."""

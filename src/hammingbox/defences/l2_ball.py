@@ -6,7 +6,6 @@ from typing import ClassVar
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
-from torch.nn import functional
 
 from hammingbox.defences.base import Batch, Defence, Step, check_embedding_is_learned
 from hammingbox.threat.goal import RowGoals
@@ -44,7 +43,7 @@ class L2Ball(Defence):
         """Cross entropy at the worst point found in the ball."""
         attacked = batch.attacked(threat.space.schema)
         if threat.budget == 0 or self.radius == 0 or not bool(attacked.any()):
-            return Step(functional.cross_entropy(victim(batch.x), batch.y))
+            return Step(batch.cross_entropy(victim(batch.x)))
         part = batch.take(attacked)
         goals = part.goal.of(part.y, threat.space.schema)
         free = threat.space.slots_of(part.x).counts > 1
@@ -55,7 +54,7 @@ class L2Ball(Defence):
         shift[attacked] = found
         logits = victim.head(embedded + shift, batch.x)
         right = (logits.detach().argmax(1) == batch.y).float().mean().item()
-        return Step(functional.cross_entropy(logits, batch.y), {"adversarial_accuracy": right})
+        return Step(batch.cross_entropy(logits), {"adversarial_accuracy": right})
 
     def worst_shift(self, victim: Victim, x: Ids, goals: RowGoals, free: Bool[Tensor, "batch features 1"]) -> Embedded:
         """A shift of the embedded rows, with a norm of at most the radius, that raises the loss of the goals."""

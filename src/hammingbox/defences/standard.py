@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from torch.nn import functional
-
 from hammingbox.defences.base import Batch, Defence, Step
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.victim import Victim
@@ -15,4 +13,4 @@ class Standard(Defence):
 
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:  # noqa: ARG002
         """Cross entropy of the batch."""
-        return Step(functional.cross_entropy(victim(batch.x), batch.y))
+        return Step(batch.cross_entropy(victim(batch.x)))

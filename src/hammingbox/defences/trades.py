@@ -5,7 +5,6 @@ from functools import partial
 from typing import ClassVar
 
 import torch
-from torch.nn import functional
 
 from hammingbox.defences.base import Batch, Step
 from hammingbox.defences.consistency import divergence, logits_to_compare
@@ -44,13 +43,13 @@ class Trades(InnerPCAA):
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """The TRADES loss of a batch."""
         if self.weight == 0 or threat.budget == 0:
-            return Step(functional.cross_entropy(victim(batch.x), batch.y))
+            return Step(batch.cross_entropy(victim(batch.x)))
         attacked, changed = self._changed_rows(victim, batch, threat)
         clean, *answers = logits_to_compare(
             [partial(victim, rows) for rows in (batch.x, *changed)], batch.x.device, one_noise=self.one_noise
         )
         apart = torch.stack([divergence(clean, answer) for answer in answers]) * attacked
-        loss = functional.cross_entropy(clean, batch.y) + self.weight * apart.mean()
+        loss = batch.cross_entropy(clean) + self.weight * batch.weighted(apart).mean()
         right = (torch.stack(answers).detach().argmax(2) == batch.y).float().mean().item()
         return Step(loss, {"adversarial_accuracy": right, "penalty": self.get_buffer("adapted_penalty").item()})
 

@@ -31,6 +31,14 @@ def robust_accuracy(
 
     Rows of classes that the goal does not attack count by their clean prediction.
     """
+    stays = rows_that_stay_right(victim, data, threat, attack, goal=goal, seed=seed)
+    return 1.0 - (~stays).float().mean().item()
+
+
+def rows_that_stay_right(
+    victim: Victim, data: Dataset, threat: ThreatModel, attack: Attack, *, goal: Goal | None = None, seed: int = 0
+) -> RowMask:
+    """Rows that are right and stay right under an attack; those that the goal does not attack need only be right."""
     goal = goal or AnyOther()
     x, y = (part.to(victim.device) for part in data.batch(slice(None)))
     attacked = goal.of(y, data.schema).possible
@@ -41,7 +49,7 @@ def robust_accuracy(
     if not bool(attacked.all()):
         with frozen_eval(victim):
             lost[~attacked] = ~is_right(ask(victim, x[~attacked]), y[~attacked])
-    return 1.0 - lost.float().mean().item()
+    return ~lost
 
 
 def correctly_classified(victim: Victim, data: Dataset, rows: int) -> Dataset:

@@ -5,6 +5,7 @@ from typing import Any
 
 from hammingbox.attacks.base import Attack
 from hammingbox.data.dataset import Dataset
+from hammingbox.evaluation.class_rates import ClassRates, class_rates_of
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
 from hammingbox.evaluation.shown import bars_by_class, frame_of, html_of, interval_in_words, percent
@@ -48,6 +49,11 @@ class Evaluation:
     def clean_error(self) -> Rate:
         """Rows that are wrong without an attack, over all rows."""
         return Rate(len(self.rows) - self.accuracy.hits, len(self.rows))
+
+    @property
+    def classes(self) -> ClassRates:
+        """What the attack did to each class."""
+        return class_rates_of(self.rows, self.data.schema.classes)
 
     def summary(self) -> dict[str, Any]:
         """One flat JSON object: rates with their intervals, mean distance of successes, passes and seconds."""

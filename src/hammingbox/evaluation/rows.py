@@ -97,7 +97,7 @@ class Rows:
         return Rate(int((~self.correct | self.success).sum()), len(self))
 
     def summary(self) -> dict[str, Any]:
-        """Rates with their intervals, mean distance of successes, and passes."""
+        """Rates with their intervals, mean distance of successes, and passes; None for a rate of no rows."""
         broken = self.distance[self.success].double()
         return {
             "rows": len(self),
@@ -105,10 +105,10 @@ class Rows:
             "attacked": self.success_rate.rows,
             "success": self.success_rate.hits,
             "proven": int(self.proven.sum()),
-            "success_rate": self.success_rate.value,
-            "success_interval": list(self.success_rate.interval),
-            "robust_error": self.robust_error.value,
-            "robust_error_interval": list(self.robust_error.interval),
+            "success_rate": self.success_rate.known,
+            "success_interval": self.success_rate.known_interval,
+            "robust_error": self.robust_error.known,
+            "robust_error_interval": self.robust_error.known_interval,
             "mean_distance": broken.mean().item() if len(broken) else 0.0,
             "forward": int(self.forward.sum()),
             "backward": int(self.backward.sum()),

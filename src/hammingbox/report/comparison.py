@@ -138,7 +138,8 @@ def compare_attacks(
     victim, digest = f"{checkpoint.model} ({Path(place).name})", weights_digest(checkpoint.victim)
     strongest = max(threats, key=lambda threat: threat.budget)
     queried = diagnose_victim(checkpoint.victim, job.rows, strongest, goal=job.goal)
-    results = ResultSet(Path(job.data).name, job.rows.schema, goal=goal_in_words(job.goal.to_json()))
+    sample = None if job.source is None else job.source.sample
+    results = ResultSet(Path(job.data).name, job.rows.schema, goal=goal_in_words(job.goal.to_json()), sample=sample)
     for name in job.attacks:
         for threat in threats:
             results.add(*_cell(job, checkpoint, place, store, name, threat, on_progress, victim))

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float32, Int64
 
 from hammingbox.data.schema import Schema
+from hammingbox.evaluation.drawing import Sample
 from hammingbox.evaluation.rows import Rows
 from hammingbox.report.ragged_pairs import changes, likeliest
 from hammingbox.report.run_rows import RunFacts, RunRows
@@ -61,6 +62,7 @@ class ResultSet:
         schema: what ids mean.
         space: the allowed changes in words.
         goal: what counts as success, in words; "" for any wrong class.
+        sample: how its rows were drawn and what they stand for, if that was noted.
         runs: in the order they were added.
         numbers: of the clean rows in their source.
         labels: true classes of the clean rows.
@@ -72,12 +74,25 @@ class ResultSet:
     schema: Schema
     space: str = ""
     goal: str = ""
+    sample: Sample | None = None
     runs: list[RunRows] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     labels: list[int] = field(default_factory=list)
     clean: list[bytes] = field(default_factory=list, repr=False)
     before: dict[str, CleanAnswers] = field(default_factory=dict, repr=False)
     _places: dict[tuple[int, int, bytes], int] = field(default_factory=dict, repr=False)
+
+    @property
+    def population(self) -> tuple[int, ...] | None:
+        """Rows of each class in the whole split, if that was noted."""
+        fits = self.sample is not None and len(self.sample.population) == len(self.schema.classes)
+        return self.sample.population if self.sample is not None and fits else None
+
+    @property
+    def positive(self) -> str | None:
+        """The class that comes first, if one was named."""
+        named = None if self.sample is None else self.sample.positive
+        return named if named in self.schema.classes else None
 
     @property
     def victims(self) -> list[str]:

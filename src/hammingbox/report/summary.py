@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from hammingbox.evaluation.class_rates import ClassRates
 from hammingbox.evaluation.rates import Rate
+from hammingbox.report.class_budgets import classes_of_run, worst_case_classes
 from hammingbox.report.result_set import ResultSet
 from hammingbox.report.run_rows import RunRows
 from hammingbox.report.status import statuses_by_budget
@@ -34,7 +36,7 @@ class Cell:
 
     @property
     def rate(self) -> float:
-        """Success rate; the mean over seeds."""
+        """Success rate; the mean over seeds. NaN where no row was attacked."""
         return fmean(run.success_rate.value for run in self.runs)
 
     @property
@@ -149,11 +151,16 @@ class VictimSummary:
                     success=Rate(broken, int(rows.attacked.sum())),
                     robust_error=Rate(wrong + broken, seen),
                     clean_error=Rate(wrong, seen),
-                    strongest=max(here, key=lambda run: run.success_rate.value).facts.attack,
+                    strongest=max(here, key=lambda run: run.success_rate.known or 0.0).facts.attack,
                     proven=int((rows.proven & rows.attacked & ~rows.broken).sum()),
                 )
             )
         return lines
+
+    @cached_property
+    def classes(self) -> dict[int, ClassRates]:
+        """Every class in the worst case at each of its budgets."""
+        return worst_case_classes(self.results, self.name)
 
     @property
     def attacks(self) -> list[str]:
@@ -181,8 +188,9 @@ class VictimSummary:
         return cell if cell is not None and cell.runs else None
 
     def best(self, budget: int) -> float:
-        """The highest success rate of one attack at a budget."""
-        return max((cell.rate for (_, at), cell in self.cells.items() if at == budget and cell.runs), default=0.0)
+        """The highest success rate of one attack at a budget; 0 where nothing was attacked."""
+        cells = [cell for (_, at), cell in self.cells.items() if at == budget and cell.attacked]
+        return max((cell.rate for cell in cells), default=0.0)
 
     @property
     def refused(self) -> list[tuple[str, list[int], str]]:
@@ -205,7 +213,8 @@ class VictimSummary:
                 gap = {} if cell.gap is None else {"optimality_gap": cell.gap}
                 for run in cell.runs:
                     cost = {"seed": run.facts.seed, **run.summary, "seconds": run.facts.seconds}
-                    found.append(facts | cost | gap | {"refused": None})
+                    classes = classes_of_run(self.results, run).to_json()
+                    found.append(facts | cost | gap | {"refused": None} | classes)
                 if not cell.runs:
                     found.append(facts | {"refused": cell.refused})
         return found

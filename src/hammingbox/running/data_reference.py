@@ -8,6 +8,7 @@ from hammingbox.data.dataset import Splits
 from hammingbox.data.read_columns import read_columns
 from hammingbox.data.registry import DATASETS, source_named
 from hammingbox.errors import FileError, HammingboxError, InputError
+from hammingbox.evaluation.drawing import Sample
 from hammingbox.files import file_sha256
 
 
@@ -21,6 +22,7 @@ class DataReference:
         sha256: hash of the content of the own file.
         label: its label column.
         schema: its schema.toml.
+        sample: how the rows of a run were drawn from it; None for the first rows of a split.
     """
 
     name: str
@@ -28,6 +30,7 @@ class DataReference:
     sha256: str = ""
     label: str | None = None
     schema: str | None = None
+    sample: Sample | None = None
 
     @staticmethod
     def of(name: str, *, label: str | None = None, schema: Path | None = None) -> "DataReference":
@@ -43,8 +46,12 @@ class DataReference:
         return DataReference(name, str(path.resolve()), file_sha256(path), label, where)
 
     def to_text(self) -> str:
-        """As a store keeps it; empty for a built-in data set."""
-        return json.dumps({k: v for k, v in asdict(self).items() if k != "name"}, sort_keys=True) if self.path else ""
+        """As a store keeps it; empty for the first rows of a built-in data set."""
+        if not self.path and self.sample is None:
+            return ""
+        noted = {name: value for name, value in asdict(self).items() if name not in ("name", "sample")}
+        sample = {} if self.sample is None else {"sample": self.sample.to_json()}
+        return json.dumps(noted | sample, sort_keys=True)
 
     @staticmethod
     def from_text(name: str, text: str) -> "DataReference":
@@ -57,8 +64,9 @@ class DataReference:
             return DataReference.of(name)
         try:
             value = json.loads(text)
-            return DataReference(name, value["path"], value["sha256"], value["label"], value["schema"])
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            sample = Sample.from_json(value["sample"]) if "sample" in value else None
+            return DataReference(name, value["path"], value["sha256"], value["label"], value["schema"], sample)
+        except (ValueError, KeyError, TypeError, RecursionError, InputError) as error:
             raise FileError(f"expected where the data of a run was, got a damaged note ({error}).") from error
 
     def load(self, data_dir: Path | None = None, *, schema_digest: str = "") -> Splits:

@@ -1,13 +1,14 @@
 """A data set that was found and read, with the threat model that is its own."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from hammingbox.data.dataset import Dataset, Splits
-from hammingbox.data.registry import Source, source_named
+from hammingbox.data.registry import DATASETS, Source, source_named
 from hammingbox.errors import InputError, unknown_name
+from hammingbox.evaluation.drawing import Draw, Sample, draw_rows, population_of
 from hammingbox.running.data_reference import DataReference
 from hammingbox.text.synonyms import read_neighbours
 from hammingbox.threat.masked_space import MaskedSpace
@@ -69,18 +70,45 @@ class Task:
         """How a run finds this data again."""
         return DataReference.of(self.name, label=self.label, schema=self.schema)
 
+    @property
+    def is_own(self) -> bool:
+        """Whether this is a file of the user, not a built-in data set."""
+        return self.name not in DATASETS
+
+    def whole(self, split: str) -> Dataset:
+        """All rows of a part.
+
+        Raises:
+            InputError: no such part.
+        """
+        parts = {"train": self.splits.train, "validation": self.splits.validation, "test": self.splits.test}
+        if split not in parts:
+            raise unknown_name("split", split, parts)
+        return parts[split]
+
     def part(self, split: str, rows: int) -> Dataset:
         """The first rows of a part. Parts are shuffled once and for all, so these are a fair sample.
 
         Raises:
             InputError: no such part, or fewer rows.
         """
-        parts = {"train": self.splits.train, "validation": self.splits.validation, "test": self.splits.test}
-        if split not in parts:
-            raise unknown_name("split", split, parts)
-        if rows > len(parts[split]):
-            raise InputError(f"expected at most {len(parts[split])} rows, got --rows {rows}. This split has no more.")
-        return parts[split].take(slice(0, rows))
+        return draw_rows(self.whole(split), Draw(rows, how="first"))
+
+    def sample(self, split: str, draw: Draw, *, positive: str | None = None) -> tuple[Dataset, DataReference]:
+        """Drawn rows of a part, and how a run finds them again.
+
+        The first rows of a built-in data set are noted as they always were: without a sample.
+
+        Raises:
+            InputError: no such part or class, or fewer rows.
+        """
+        whole = self.whole(split)
+        if positive is not None and positive not in whole.schema.classes:
+            raise unknown_name("class", positive, whole.schema.classes)
+        rows = draw_rows(whole, draw)
+        if draw.how == "first" and not self.is_own and positive is None:
+            return rows, self.reference
+        return rows, replace(self.reference, sample=Sample(draw, population_of(whole), positive))
 
     def space(self, changes: SpaceChanges | None = None) -> Space:
         """The data set's own S(x), with what a user changes about it.

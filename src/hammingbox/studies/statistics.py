@@ -34,7 +34,7 @@ class OverSeeds:
 
 def over_seeds(rates: Sequence[Rate]) -> OverSeeds:
     """Combines the rates of several seeds."""
-    values = [rate.value for rate in rates]
+    values = [rate.known or 0.0 for rate in rates]
     together = Rate(round(fmean(rate.hits for rate in rates)), rates[0].rows)
     return OverSeeds(fmean(values), half_width(values), together.interval)
 

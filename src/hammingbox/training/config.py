@@ -1,12 +1,12 @@
 """How a training runs: its length, its speed, and which epoch is kept."""
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Literal
 
 from hammingbox.errors import InputError
 from hammingbox.settings import check_settings
 
-Criterion = Literal["clean", "robust", "mean"]
+Criterion = Literal["clean", "robust", "mean", "balanced", "balanced_robust", "balanced_mean"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,11 +21,14 @@ class TrainConfig:
         weight_decay: of AdamW.
         clip: maximum norm of the gradient.
         patience: stop after this many epochs at the full budget without a better score.
-        criterion: keep the epoch with the best validation accuracy on clean rows, on attacked rows, or their mean.
-        robust_rows: validation rows attacked after each epoch; required unless the criterion is "clean".
+        criterion: keep the epoch with the best validation accuracy on clean rows, on attacked rows, or their
+            mean; or of the same with the mean recall of the classes in place of the accuracy.
+        robust_rows: validation rows attacked after each epoch; required unless the criterion is "clean" or
+            "balanced".
         ramp: the budget rises from 1 to the threat's over this many epochs. Epochs below the full budget are never
             the best, and patience does not count them.
         seed: of the order of rows, dropout and inner attacks.
+        class_weights: of the loss of each class's rows, in the order of the schema; None weighs all rows alike.
     """
 
     may_be_zero: ClassVar[tuple[str, ...]] = ("weight_decay", "robust_rows", "seed")
@@ -41,13 +44,25 @@ class TrainConfig:
     robust_rows: int = 0
     ramp: int = 1
     seed: int = 0
+    class_weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if self.criterion != "clean" and not self.robust_rows:
+        if self.criterion not in ("clean", "balanced") and not self.robust_rows:
             raise InputError(f"expected robust_rows above 0 for the criterion {self.criterion!r}, got 0.")
         if self.ramp > self.epochs:
             raise InputError(
                 f"expected a ramp of at most the {self.epochs} epochs, got {self.ramp}: the budget would never be "
                 "reached. Shorten the ramp, or train for more epochs."
             )
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether the criterion counts classes, not rows."""
+        return self.criterion.startswith("balanced")
+
+    def record(self) -> dict[str, Any]:
+        """The settings as JSON; without class weights where there are none, as records were before these existed."""
+        values = asdict(self)
+        weights = values.pop("class_weights")
+        return values if weights is None else values | {"class_weights": list(weights)}

@@ -1,7 +1,7 @@
 """Training of a defended model: from a checkpoint, or from a standard model that is trained first."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ def train_defended(
     start: Path | None = None,
     rows: int | None = None,
     settings: Mapping[str, Any] | None = None,
+    start_settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     device: torch.device | str = "cpu",
     overwrite: bool = False,
@@ -55,6 +56,7 @@ def train_defended(
         start: checkpoint to start from. Without it a standard model is trained first, in a folder inside `folder`.
         rows: defend on this many training rows, the first ones; all by default. A standard model is trained on all.
         settings: of `TrainConfig`; the batch size that suits the data set's own model is the default for it.
+        start_settings: of `TrainConfig` for a standard model that is trained first, on top of those that suit it.
         seed: of the order of rows, dropout and inner attacks; also of a standard model that is trained first.
         device: to train on.
         overwrite: train over a finished model in the folder.
@@ -84,7 +86,9 @@ def train_defended(
         # Whatever can be refused is refused before the standard model is trained.
         goal.of(splits.train.labels[:0].long(), splits.schema)
         defence.begin(untrained(name, splits.schema, seed=seed, device=device).victim, len(defended.train), threat)
-        begin = _standard_start(splits, source, folder / START, data, name, seed, device, overwrite, watch)
+        begin = _standard_start(
+            splits, source, folder / START, data, name, dict(start_settings or {}), seed, device, overwrite, watch
+        )
     begin.victim.to(device)
     with watch(begin.model, data, config) as callbacks:
         return train_victim(
@@ -105,6 +109,7 @@ def _standard_start(
     folder: Path,
     data: str,
     model: str,
+    settings: Mapping[str, Any],
     seed: int,
     device: torch.device | str,
     overwrite: bool,
@@ -117,8 +122,8 @@ def _standard_start(
     """
     if (folder / CONFIG).exists():
         found = load_checkpoint(folder)
-        config = TrainConfig(**suitable_settings(source, model), seed=seed)
-        expected = {"model": model, "data_sha256": splits.train.digest, "config": asdict(config)}
+        config = TrainConfig(**(suitable_settings(source, model) | dict(settings)), seed=seed)
+        expected = {"model": model, "data_sha256": splits.train.digest, "config": config.record()}
         other = ", ".join(name for name, value in expected.items() if found.training.get(name) != value)
         if not other:
             return load_checkpoint(folder, schema=splits.schema)
@@ -128,6 +133,15 @@ def _standard_start(
                 "Choose another --out, give a --start, or train both anew with --overwrite."
             )
     train_standard(
-        splits, source, folder, data=data, model=model, seed=seed, device=device, overwrite=True, watch=watch
+        splits,
+        source,
+        folder,
+        data=data,
+        model=model,
+        settings=settings,
+        seed=seed,
+        device=device,
+        overwrite=True,
+        watch=watch,
     )
     return load_checkpoint(folder, schema=splits.schema)

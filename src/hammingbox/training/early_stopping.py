@@ -12,9 +12,16 @@ def budget_of_epoch(epoch: int, budget: int, config: TrainConfig) -> int:
 
 
 def is_best(clean: float, robust: float | None, history: Sequence[Epoch], config: TrainConfig) -> bool:
-    """Whether an epoch with these accuracies is better than all earlier ones that were the best."""
+    """Whether an epoch is better than all earlier ones that were the best.
+
+    Args:
+        clean: its accuracy on clean rows, or its balanced accuracy where the criterion is balanced.
+        robust: the same on attacked rows.
+        history: earlier epochs.
+        config: has the criterion.
+    """
     score = _score(clean, robust, config)
-    return all(score > _score(e.validation_accuracy, e.robust_accuracy, config) for e in history if e.best)
+    return all(score > _score(*_of_epoch(e, config), config) for e in history if e.best)
 
 
 def is_over(history: Sequence[Epoch], budget: int, config: TrainConfig) -> bool:
@@ -25,7 +32,13 @@ def is_over(history: Sequence[Epoch], budget: int, config: TrainConfig) -> bool:
     return done >= config.epochs or done - max(best, ramp) >= config.patience
 
 
+def _of_epoch(epoch: Epoch, config: TrainConfig) -> tuple[float, float | None]:
+    if config.is_balanced and epoch.balanced_accuracy is not None:
+        return epoch.balanced_accuracy, epoch.balanced_robust_accuracy
+    return epoch.validation_accuracy, epoch.robust_accuracy
+
+
 def _score(clean: float, robust: float | None, config: TrainConfig) -> float:
-    if config.criterion == "clean" or robust is None:
+    if config.criterion in ("clean", "balanced") or robust is None:
         return clean
-    return robust if config.criterion == "robust" else (clean + robust) / 2
+    return robust if config.criterion in ("robust", "balanced_robust") else (clean + robust) / 2

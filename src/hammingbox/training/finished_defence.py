@@ -1,7 +1,6 @@
 """Whether a folder holds the finished model that a defence was asked for, so that nothing is trained twice."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +53,7 @@ def finished_defence(
         "data_sha256": train.digest,
         "defence": repr(defence),
         "budget": threat.budget,
-        "config": asdict(TrainConfig(**(own_size | dict(settings or {})), seed=seed)),
+        "config": TrainConfig(**(own_size | dict(settings or {})), seed=seed).record(),
         "train_rows": len(train),
         "goal": (goal or AnyOther()).to_json(),
         "space_sha256": space_sha256(threat),

@@ -30,6 +30,8 @@ class Epoch:
         notes: the defence's own numbers, averaged over the epoch.
         elapsed: seconds from the start of the training to the end of this epoch, with validation. In a resumed run the
             time of earlier sessions is included, the time between sessions is not.
+        balanced_accuracy: mean recall of the classes on clean validation rows; None in records of earlier versions.
+        balanced_robust_accuracy: the same on attacked validation rows.
     """
 
     epoch: int
@@ -42,6 +44,8 @@ class Epoch:
     budget: int
     notes: dict[str, float] = field(default_factory=dict)
     elapsed: float = 0.0
+    balanced_accuracy: float | None = None
+    balanced_robust_accuracy: float | None = None
 
 
 @dataclass(frozen=True)

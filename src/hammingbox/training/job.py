@@ -10,6 +10,7 @@ from hammingbox.data.dataset import Splits
 from hammingbox.defences import Defence, Standard
 from hammingbox.errors import FileError
 from hammingbox.evaluation.accuracy import accuracy
+from hammingbox.evaluation.confusion import confusion
 from hammingbox.files import sha256
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
@@ -85,7 +86,7 @@ def train_victim(
         victim, splits, config,
         defence=defence, threat=threat, goal=goal, folder=folder, on_epoch=record, on_step=on_step,
     )  # fmt: skip
-    best = best_epoch(history)
+    best, tested = best_epoch(history), confusion(victim, splits.test)
     facts: dict[str, Any] = {
         "data": data,
         "data_sha256": splits.train.digest,
@@ -93,7 +94,7 @@ def train_victim(
         "model": name,
         "defence": repr(defence),
         "budget": 0 if threat is None else threat.budget,
-        "config": asdict(config),
+        "config": config.record(),
         "epochs": len(history),
         "best_epoch": best.epoch,
         "train_rows": len(splits.train),
@@ -101,7 +102,9 @@ def train_victim(
         "epoch_seconds": sum(epoch.seconds for epoch in history) / len(history),
         "validation_accuracy": accuracy(victim, splits.validation),
         "robust_validation_accuracy": best.robust_accuracy,
-        "test_accuracy": accuracy(victim, splits.test),
+        "test_accuracy": tested.accuracy,
+        **tested.to_json("test_"),
+        "given_up": list(tested.given_up),
     }
     if threat is not None:
         facts["goal"] = goal.to_json()

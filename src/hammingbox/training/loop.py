@@ -15,7 +15,9 @@ from hammingbox.data.dataset import Splits
 from hammingbox.defences.base import Batch, Defence
 from hammingbox.defences.standard import Standard
 from hammingbox.errors import InputError
-from hammingbox.evaluation.accuracy import accuracy, robust_accuracy
+from hammingbox.evaluation.accuracy import rows_that_stay_right
+from hammingbox.evaluation.confusion import confusion, mean_recall, recall_by_class
+from hammingbox.evaluation.drawing import Draw, draw_rows
 from hammingbox.seeding import borrowed_generators, generator_states, set_generators, torch_generator
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.space import FullSpace
@@ -26,6 +28,7 @@ from hammingbox.training.early_stopping import budget_of_epoch, is_best, is_over
 from hammingbox.training.history import Epoch, Progress
 from hammingbox.training.state import TrainingState, read_state, write_state
 from hammingbox.training.step import Descent, finite_step
+from hammingbox.types import RowFloat
 from hammingbox.victims.checkpoint import weights_digest
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.category_embedding import standardise_numbers
@@ -129,6 +132,7 @@ class _Training:
         self.defence, self.threat, self.goal = defence, threat, goal
         goal.of(splits.train.labels[:0].long(), splits.schema)  # refuses an unknown class before the first step
         defence.begin(victim, len(splits.train), threat)
+        self.weights = _weights(config, splits, victim.device)
         self.identity = _identity(victim, splits, config, defence, threat, goal)
         self.steps = len(in_batches(torch.arange(len(splits.train), device="cpu"), config.batch_size, victim))
         self.descent = Descent(victim, config, config.epochs * self.steps)
@@ -150,9 +154,10 @@ class _Training:
         begin = perf_counter()
         loss, notes = self._train(epoch, ThreatModel(self.threat.space, budget), on_step)
         seconds = perf_counter() - begin
-        clean, robust = self._validate()
+        clean, robust, balanced, balanced_robust = self._validate()
         full = budget == self.threat.budget
-        best = full and is_best(clean, robust, self.history, self.config)
+        judged = (balanced, balanced_robust) if self.config.is_balanced else (clean, robust)
+        best = full and is_best(*judged, self.history, self.config)
         if best or not full:
             self.best_weights = copy.deepcopy(self.victim.state_dict())
         self.history.append(
@@ -167,6 +172,8 @@ class _Training:
                 budget=budget,
                 notes=notes,
                 elapsed=self.seconds_before + perf_counter() - self.begin,
+                balanced_accuracy=balanced,
+                balanced_robust_accuracy=balanced_robust,
             )
         )
 
@@ -191,18 +198,23 @@ class _Training:
         """Training rows on the victim's device."""
         x, y = self.splits.train.batch(rows)
         device = self.victim.device
-        return Batch(rows.to(device), x.to(device), y.to(device), seed, self.goal)
+        weights = None if self.weights is None else self.weights[y.to(device)]
+        return Batch(rows.to(device), x.to(device), y.to(device), seed, self.goal, weights)
 
-    def _validate(self) -> tuple[float, float | None]:
-        """Clean and robust accuracy on validation rows; None if no rows are attacked."""
+    def _validate(self) -> tuple[float, float | None, float, float | None]:
+        """Clean and robust accuracy on validation rows, then both balanced; None if no rows are attacked."""
         self.victim.eval()
         validation = self.splits.validation
-        clean = accuracy(self.victim, validation)
+        found = confusion(self.victim, validation)
         rows = min(self.config.robust_rows, len(validation))
         if not rows or self.threat.budget == 0:
-            return clean, None
-        attacked = validation.take(slice(0, rows))
-        return clean, robust_accuracy(self.victim, attacked, self.threat, Swap(), goal=self.goal)
+            return found.accuracy, None, found.balanced_accuracy, None
+        # A balanced criterion needs rows of every class; the first rows of a part may have none of a rare one.
+        attacked = draw_rows(validation, Draw(rows, how="classes" if self.config.is_balanced else "first"))
+        stays = rows_that_stay_right(self.victim, attacked, self.threat, Swap(), goal=self.goal)
+        labels = attacked.labels.long().to(stays.device)
+        balanced = mean_recall(recall_by_class(stays, labels, len(validation.schema.classes)))
+        return found.accuracy, 1.0 - (~stays).float().mean().item(), found.balanced_accuracy, balanced
 
     def state(self) -> TrainingState:
         """Everything a killed run needs to end with the same weights."""
@@ -262,13 +274,27 @@ def _check_rows(victim: Victim, splits: Splits, config: TrainConfig) -> None:
         )
 
 
+def _weights(config: TrainConfig, splits: Splits, device: torch.device) -> RowFloat | None:
+    """The weight of each class on the victim's device.
+
+    Raises:
+        InputError: not one weight per class.
+    """
+    if config.class_weights is None:
+        return None
+    classes = splits.schema.classes
+    if len(config.class_weights) != len(classes):
+        raise InputError(f"expected {len(classes)} class weights, got {len(config.class_weights)}.")
+    return torch.tensor(config.class_weights, dtype=torch.float32, device=device)
+
+
 def _identity(
     victim: Victim, splits: Splits, config: TrainConfig, defence: Defence, threat: ThreatModel, goal: Goal
 ) -> dict[str, Any]:
     """What a state must match to be continued."""
     identity: dict[str, Any] = {
         "defence": repr(defence),
-        "config": asdict(config),
+        "config": config.record(),
         "budget": threat.budget,
         "space": threat.space.to_json(),
         "data_sha256": splits.train.digest,

@@ -6,7 +6,7 @@ from typing import Any
 
 from hammingbox.data.dataset import Splits
 from hammingbox.defences import Standard
-from hammingbox.evaluation.accuracy import accuracy
+from hammingbox.evaluation.confusion import confusion
 from hammingbox.training.job import keep_finished
 from hammingbox.victims.released import released_victim
 
@@ -33,6 +33,7 @@ def take_released(
     """
     keep_finished(folder, overwrite)
     checkpoint = released_victim(data, data_dir=data_dir)
+    tested = confusion(checkpoint.victim, splits.test)
     facts: dict[str, Any] = {
         "data": data,
         "data_sha256": None,  # the rows it was trained on are not public
@@ -43,7 +44,9 @@ def take_released(
         "config": {},
         "epochs": 0,
         "seconds": 0.0,
-        "test_accuracy": accuracy(checkpoint.victim, splits.test),
+        "test_accuracy": tested.accuracy,
+        **tested.to_json("test_"),
+        "given_up": list(tested.given_up),
     }
     replace(checkpoint, training=facts | checkpoint.training).save(folder)
     return facts

@@ -57,4 +57,4 @@ def _budgets(name: str, by_budget: Mapping[int, Rate]) -> list[Finding]:
 
 
 def _best(rates: Mapping[str, Rate]) -> tuple[str, Rate]:
-    return max(rates.items(), key=lambda item: item[1].value)
+    return max(rates.items(), key=lambda item: item[1].known or 0.0)

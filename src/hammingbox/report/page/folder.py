@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from hammingbox.evaluation.diagnose import Finding
+from hammingbox.evaluation.drawing import Sample
 from hammingbox.report.labels import attack_labels, goal_in_words, space_in_words, victim_labels
 from hammingbox.report.page.commands import commands
 from hammingbox.report.page.page import Contents, write_page
 from hammingbox.report.recorded_checks import findings_of
 from hammingbox.report.result_set import ResultSet
 from hammingbox.report.run_rows import RunFacts
+from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import FILE, Run, Store, open_store
 
 PAGE = "report.html"
@@ -74,6 +76,7 @@ def _result_set(store: Store, runs: Sequence[Run]) -> ResultSet:
         schema=schema,
         space=space_in_words(store.space(runs[0])),
         goal=goal_in_words(store.goal(runs[0])),
+        sample=_sample(runs),
     )
     attacks, victims = attack_labels([(run.name, run.key.attack, "") for run in runs]), victim_labels(runs)
     for run, attack in zip(runs, attacks, strict=True):
@@ -94,6 +97,12 @@ def _result_set(store: Store, runs: Sequence[Run]) -> ResultSet:
         )
         results.add(facts, store.rows(run.id) if run.rows else None)
     return results
+
+
+def _sample(runs: Sequence[Run]) -> Sample | None:
+    """How the rows were drawn, as the last run that noted it says."""
+    noted = [DataReference.from_text(run.key.data, run.source).sample for run in runs if run.source]
+    return next((sample for sample in reversed(noted) if sample is not None), None)
 
 
 def _findings(results: ResultSet, runs: Sequence[Run], queried: Mapping[str, Sequence[Finding]]) -> list[Finding]:

@@ -201,7 +201,7 @@ class SQLiteStore(Store):
             else:
                 # The same weights and the same data may have moved: where they are now is what a reader needs.
                 change_record(connection, "runs", found, "victim = ?, name = ?", (victim, name))
-                if data_sha256:
+                if data_sha256 or source:
                     change_record(connection, "runs", found, "data_sha256 = ?, source = ?", (data_sha256, source))
         return found
 
