@@ -5,6 +5,8 @@ What a user needs is exported here, once; everything else is private and may cha
 
 __version__ = "0.2.0"
 
+from typing import TYPE_CHECKING, Any
+
 from hammingbox.attacks import (
     ATTACKS,
     PCAA,
@@ -90,6 +92,9 @@ from hammingbox.victims.victim import Victim
 from hammingbox.victims.wrapped import wrap
 from hammingbox.victims.zoo.registry import VICTIMS, build
 
+if TYPE_CHECKING:
+    from hammingbox.estimators.robust_classifier import RobustClassifier
+
 __all__ = [
     "ASCC",
     "ATTACKS",
@@ -138,6 +143,7 @@ __all__ = [
     "Problem",
     "Random",
     "Rate",
+    "RobustClassifier",
     "RowGoals",
     "RowRandom",
     "Rows",
@@ -190,3 +196,12 @@ __all__ = [
     "write_results",
     "write_schema",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`RobustClassifier` is imported when it is first used, because it needs scikit-learn."""
+    if name == "RobustClassifier":
+        from hammingbox.estimators.robust_classifier import RobustClassifier
+
+        return RobustClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -42,10 +42,23 @@ class OutOfTimeError(HammingboxError):
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """The error for an unknown name: lists the known names and suggests the closest one."""
     names = sorted(known)
-    close = get_close_matches(name[:_LONGEST_SHOWN], names[:_MOST_COMPARED], n=1)
-    guess = f" Did you mean {close[0]!r}?" if close else ""
     listed = ", ".join(names[:_MOST_SHOWN]) + (", ..." if len(names) > _MOST_SHOWN else "")
-    return InputError(f"expected the name of a known {kind} ({listed}), got {name[:_LONGEST_SHOWN]!r}.{guess}")
+    return InputError(
+        f"expected the name of a known {kind} ({listed}), got {name[:_LONGEST_SHOWN]!r}.{did_you_mean(name, names)}"
+    )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The last sentence of a message about an unknown name: the closest known one, or "" if none is close.
+
+    Case does not count, so that `Age` is close to `AGE`.
+    """
+    folded: dict[str, str] = {}
+    for each in known:
+        folded.setdefault(each.casefold(), each)
+    wanted = name[:_LONGEST_SHOWN].casefold()
+    close = [wanted] if wanted in folded else get_close_matches(wanted, list(folded)[:_MOST_COMPARED], n=1)
+    return f" Did you mean {folded[close[0]]!r}?" if close else ""
 
 
 def missing_library(library: str, extra: str, purpose: str, error: ImportError) -> InputError:

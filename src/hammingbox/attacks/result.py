@@ -36,6 +36,9 @@ class AttackResult:
     stage: RowInt
     proven: RowMask
 
+    def __repr__(self) -> str:
+        return f"AttackResult({len(self.ids):,} rows, {int(self.success.sum()):,} broken)"
+
     @property
     def success(self) -> RowMask:
         """Rows whose goal is met."""

@@ -35,7 +35,6 @@ app = typer.Typer(
     name="hammingbox",
     help="Adversarial robustness for categorical data under an L0 budget.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.add_typer(data.app, name="data")

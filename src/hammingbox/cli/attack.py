@@ -55,7 +55,7 @@ def attack(
     victim: VictimPath = None,
     model: ModelSpec = None,
     model_name: ModelName = "",
-    name: Annotated[str, typer.Option("--attack", help=f"Attack: {', '.join(ATTACKS)}.")] = "pcaa",
+    name: Annotated[str, typer.Option("--attack", help=f"Attack: {', '.join(ATTACKS)}.")] = "auto",
     budget: Annotated[int, typer.Option(help="At most this many changed features.")] = 3,
     rows: Rows = None,
     rows_per_class: RowsPerClass = None,

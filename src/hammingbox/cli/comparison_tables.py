@@ -42,6 +42,9 @@ def show(summary: VictimSummary, findings: Sequence[Finding], *, gaps: bool = Fa
     """Prints success and time, proofs where there are any, the gaps to the oracle on request, and findings."""
     say(f"[bold]{plain(summary.results.data)}, {plain(summary.name)}[/]: success in %, and seconds per row")
     _show_success(summary)
+    for attack, budgets, reason in summary.refused:
+        which = f"budget{'s' if len(budgets) > 1 else ''} {', '.join(map(str, budgets))}"
+        say(f"  [dim]{plain(attack)} at {which} was refused: {plain(reason)}[/]")
     if summary.has_proofs:
         say("[bold]worst case[/]: rows that any attack broke, rows proven unbreakable, and the rest")
         out.print(grid_of(status_table(summary)))

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from hammingbox.cli.safe_text import escaped_json, one_line, shown_text
 from hammingbox.errors import InputError
+from hammingbox.victims.pass_watch import watching_passes
 
 
 class SafeConsole(Console):
@@ -47,13 +48,30 @@ class _Rate(ProgressColumn):
         return Text(f"{speed:.1f}/s" if speed >= 1 else f"{1 / speed:.1f} s each", style="progress.data.speed")
 
 
+class _PassCount(ProgressColumn):
+    """Victim passes so far, where there are any."""
+
+    def render(self, task: Task) -> Text:
+        passes = task.fields.get("passes", 0)
+        return Text(f"{passes:,} passes" if passes else "", style="progress.data.speed")
+
+
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """A progress bar on standard error with rate and time left; silent when that is not a terminal."""
+    """A progress bar on standard error with rate and time left; silent when that is not a terminal.
+
+    The rows of a batch are done together, which may take minutes: the passes of attacks are counted while they run.
+    """
     description = TextColumn("{task.description}", markup=False)
-    columns = (description, BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
+    columns = (description, BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn(), _PassCount())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bars:
-        yield bars
+
+        def count(passes: int) -> None:
+            for task in bars.tasks:
+                task.fields["passes"] = task.fields.get("passes", 0) + passes
+
+        with watching_passes(count):
+            yield bars
 
 
 def say(text: str) -> None:

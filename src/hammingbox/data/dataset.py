@@ -18,6 +18,8 @@ from hammingbox.types import Ids, Labels
 Chosen = Tensor | slice | Sequence[int] | np.ndarray[Any, np.dtype[Any]]
 """Rows of a data set: indices, a mask or a slice."""
 
+_CLASSES_SHOWN = 6
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -55,6 +57,12 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __repr__(self) -> str:
+        counts = torch.bincount(self.labels.cpu().long(), minlength=len(self.schema.classes)).tolist()
+        classes = [f"{name} {count:,}" for name, count in zip(self.schema.classes, counts, strict=True)]
+        shown = ", ".join(classes[:_CLASSES_SHOWN]) + (", ..." if len(classes) > _CLASSES_SHOWN else "")
+        return f"Dataset({self.name!r}, {len(self):,} rows of {len(self.schema.features):,} features; classes: {shown})"
 
     def __getstate__(self) -> dict[str, Any]:
         """What is sent to another process: only the rows of this data set, not the storage they are a view of."""
@@ -138,6 +146,10 @@ class Splits:
     train: Dataset
     validation: Dataset
     test: Dataset
+
+    def __repr__(self) -> str:
+        rows = f"{len(self.train):,} training, {len(self.validation):,} validation, {len(self.test):,} test rows"
+        return f"Splits({self.train.name!r}, {rows}; {self.schema!r})"
 
     @property
     def schema(self) -> Schema:

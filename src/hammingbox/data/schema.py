@@ -12,7 +12,7 @@ from torch import Tensor
 
 from hammingbox.data.values import KINDS, ORDERED, Numbers, number_of, numbers_of
 from hammingbox.data.whole_numbers import whole_numbers
-from hammingbox.errors import FileError, InputError, unknown_name
+from hammingbox.errors import FileError, InputError, did_you_mean, unknown_name
 from hammingbox.files import sha256
 from hammingbox.types import Ids, Labels
 
@@ -74,6 +74,10 @@ class Feature:
         # No table of texts is kept: positions of a text share one vocabulary, but each would have a table of its own.
         return self.categories.index(value) if value in self.categories else None
 
+    def __repr__(self) -> str:
+        noun = "value" if self.is_ordered else "category"
+        return f"Feature({self.name!r}, {_counted(len(self.categories), noun)}: {_first(self.categories, 4)})"
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -98,6 +102,12 @@ class Schema:
             if not feature.categories:
                 raise InputError(f"expected at least one category in feature {feature.name!r}, got none.")
             _check_names(feature.categories, f"categories in feature {feature.name!r}")
+
+    def __repr__(self) -> str:
+        fewest, most = min(self.cardinalities), max(self.cardinalities)
+        span = _counted(most, "category") if fewest == most else f"{fewest} to {most} categories"
+        features, classes = _counted(len(self.features), "feature"), _first(self.classes, 6)
+        return f"Schema({features} of {span}; {len(self.classes)} classes: {classes})"
 
     @classmethod
     def sequence(cls, length: int, alphabet: Iterable[str], classes: Iterable[str], *, prefix: str = "") -> "Schema":
@@ -146,9 +156,9 @@ class Schema:
         for index, feature in enumerate(self.features):
             if feature.name == name:
                 return index
-        shown = ", ".join(feature.name for feature in self.features[:12])
+        names = [feature.name for feature in self.features]
         raise InputError(
-            f"expected the name of a feature ({shown}{', ...' if len(self.features) > 12 else ''}), got {name!r}."
+            f"expected the name of a feature ({_first(names, 12)}), got {name!r}.{did_you_mean(name, names)}"
         )
 
     def category_id(self, feature: int, category: str | float) -> int:
@@ -160,9 +170,9 @@ class Schema:
         known = self.features[feature].categories
         place = self.features[feature].id_of(category)
         if place is None:
-            shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
             raise InputError(
-                f"expected a category of feature {self.features[feature].name!r} ({shown}), got {category!r}."
+                f"expected a category of feature {self.features[feature].name!r} ({_first(known, 12)}), "
+                f"got {category!r}.{did_you_mean(str(category), known)}"
             )
         return place
 
@@ -279,6 +289,16 @@ class Schema:
                 by_identity[id(feature.categories)] = place
             places.append(place)
         return list(index), places
+
+
+def _first(names: Sequence[str], most: int) -> str:
+    """The first names of a list that may be long."""
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def _counted(number: int, noun: str) -> str:
+    """A number with its noun: "1 category", "5 categories", "2 features"."""
+    return f"{number:,} {noun if number == 1 else noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
 
 
 def _listed(values: Any, what: str) -> tuple[Any, ...]:

@@ -8,6 +8,8 @@ from hammingbox.data.dataset import Dataset
 from hammingbox.evaluation.class_rates import ClassRates, class_rates_of
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
+from hammingbox.evaluation.shown import bars_by_class, frame_of, html_of, interval_in_words, percent
+from hammingbox.notebook import Axes, Frame
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
 
@@ -24,6 +26,9 @@ class Evaluation:
     seconds: float
     victim_digest: str
     goal: Goal = field(default_factory=AnyOther)
+
+    def __repr__(self) -> str:
+        return f"Evaluation({self._headline})"
 
     @property
     def accuracy(self) -> Rate:
@@ -61,3 +66,39 @@ class Evaluation:
             **self.rows.summary(),
             "seconds": self.seconds,
         }
+
+    def to_frame(self, contents: str = "outcome") -> Frame:
+        """A pandas data frame with one line per row, indexed by the row's number in its source.
+
+        Args:
+            contents: "outcome" for what happened to each row, "clean" or "adversarial" for the values of its features.
+
+        Raises:
+            InputError: other contents, or pandas is not installed.
+        """
+        return frame_of(self.rows, self.data.schema, contents)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draws what happened to the rows of each class, on new axes by default, and returns the axes.
+
+        Raises:
+            InputError: matplotlib is not installed.
+        """
+        rate = self.success_rate
+        title = f"budget {self.threat.budget}: {rate.hits:,} of {rate.rows:,} attacked rows broken ({percent(rate)})"
+        return bars_by_class(self.rows, self.data.schema, title, ax)
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it: one line per class."""
+        cost = f"{int(self.rows.forward.sum()):,} forward and {int(self.rows.backward.sum()):,} backward passes"
+        goal = "" if self.goal == AnyOther() else f"Goal: {self.goal!r}. "
+        notes = (f"{goal}{self.attack!r}, seed {self.seed}: {cost}, {self.seconds:.1f} s.",)
+        return html_of(self.rows, self.data.schema, self._headline, notes)
+
+    @property
+    def _headline(self) -> str:
+        rate, name = self.success_rate, type(self.attack).__name__
+        return (
+            f"{name} on {self.data.name}, budget {self.threat.budget}: {rate.hits:,} of {rate.rows:,} attacked rows "
+            f"broken ({percent(rate)}; {interval_in_words(rate)})"
+        )

@@ -56,6 +56,12 @@ class Rows:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def __repr__(self) -> str:
+        broken = self.success_rate
+        return (
+            f"Rows({len(self):,} rows, {self.accuracy.hits:,} right before, {broken.hits:,} of {broken.rows:,} broken)"
+        )
+
     def take(self, rows: Shaped[Tensor, "some"]) -> "Rows":
         """Some rows, in the given order."""
         return Rows(*(getattr(self, field.name)[rows] for field in fields(self)))

@@ -9,7 +9,9 @@ from hammingbox.data.dataset import Dataset
 from hammingbox.errors import TooExpensiveError
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
 from hammingbox.evaluation.rows import Rows
+from hammingbox.notebook import Axes, Frame
 from hammingbox.problem import DEFAULT_MEMORY
+from hammingbox.report.comparison_shown import curves_of, frame_of, html_of
 from hammingbox.report.labels import goal_in_words
 from hammingbox.report.recorded_checks import findings_of
 from hammingbox.report.result_set import ResultSet
@@ -87,6 +89,30 @@ class Comparison:
     findings: Sequence[Finding]
     weights: str
     queried: Sequence[Finding]
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{100 * line.success.value:.1f} % at budget {line.budget}" for line in self.summary.worst)
+        return f"Comparison({self.summary.results.data}, {self.summary.name}: worst case {found or 'unknown'})"
+
+    def to_frame(self) -> Frame:
+        """A pandas data frame with one line per attack, budget and seed.
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        return frame_of(self.summary)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draws success by budget, on new axes by default, and returns the axes.
+
+        Raises:
+            InputError: matplotlib is not installed.
+        """
+        return curves_of(self.summary, ax)
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it: one line per attack."""
+        return html_of(self.summary)
 
 
 def compare_attacks(

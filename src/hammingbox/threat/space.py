@@ -37,6 +37,9 @@ class Space(ABC):
     def to_json(self) -> dict[str, Any]:
         """What a result file needs to build this space again."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.schema.features):,} features)"
+
     def check_identity(self) -> None:  # noqa: B027
         """Checks that equal `to_json` means equal S(x), which whoever continues a recorded run relies on.
 

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from hammingbox.errors import AttackError
 from hammingbox.types import Embedded, Ids, Logits, RowInt
+from hammingbox.victims.pass_watch import passed
 from hammingbox.victims.victim import Victim, check_logits
 
 _COMPARED = 64
@@ -84,6 +85,7 @@ class MeteredVictim(Victim):
         """Logits of rows that nobody else holds; each is charged to a row of the batch."""
         self._charge(rows)
         logits = self._victim()(ids)
+        passed(len(ids))
         check_logits(logits, len(ids))
         return logits.clone()  # the victim may write into its own tensor at the next call
 
@@ -101,6 +103,7 @@ class MeteredVictim(Victim):
             raise AttackError(f"expected {len(embedded)} soft rows to be charged, got {len(rows) * samples}.")
         self._charge(rows, samples)
         logits = self._victim().head(embedded, ids)
+        passed(len(embedded))
         check_logits(logits, len(embedded))
         if logits.requires_grad:
             logits.register_hook(lambda _: self._count_backward(rows, samples))
