@@ -12,10 +12,6 @@ from hammingbox.data.reading import UNITS, Reading
 from hammingbox.data.split_rule import SplitRule
 from hammingbox.errors import InputError
 
-Encoding = Annotated[
-    str, typer.Option(help="Encoding of your own text files, such as latin-1.", rich_help_panel="Your own file")
-]
-
 
 def _options(
     train: Annotated[Path | None, typer.Option(help="File of training rows, in place of DATA.")] = None,
