@@ -23,7 +23,7 @@ def test_an_edited_schema_is_enforced(tmp_path: Path) -> None:
     write_schema(inspect_table(path, "bought").schema, toml)
 
     *head, colour, size, weight, end = toml.read_text().splitlines()
-    assert weight == '    { name = "weight", kind = "number" },', "a column is one line"
+    assert weight == '    { name = "weight", kind = "number", candidates = "quantiles:10" },', "a column is one line"
     colour = colour.replace(" }", ", immutable = true }")
     size = size.replace(" }", ', forbidden = ["<missing>"] }')
     weight = '    { name = "weight", bins = [40, 60.5] },'

@@ -38,15 +38,20 @@ from hammingbox.cli.options import (
     goal_from,
     model_from,
 )
+from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import DrawHow, Positive, Rows, RowsPerClass, RowsSeed, sample_from
+from hammingbox.data.reading import Reading
 from hammingbox.evaluation.class_rates import class_rates_of
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import MemoryStore, open_store
 from hammingbox.threat.threat_model import ThreatModel
 
 
+@reads_own_file
 def attack(
     data: DataName,
+    *,
+    reading: Reading,
     victim: VictimPath = None,
     model: ModelSpec = None,
     model_name: ModelName = "",
@@ -82,7 +87,7 @@ def attack(
 ) -> None:
     """Attacks rows of a data set and counts what is broken."""
     chosen = attack_from(name, settings or ())
-    task = Task.of(data, label, schema_file, data_dir)
+    task = Task.of(data, label, schema_file, data_dir, reading=reading)
     checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
     checkpoint.victim.to(device_from(device))
     part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed, positive)

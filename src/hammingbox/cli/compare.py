@@ -36,7 +36,9 @@ from hammingbox.cli.options import (
     goal_from,
     model_from,
 )
+from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import DrawHow, Positive, Rows, RowsPerClass, RowsSeed, sample_from
+from hammingbox.data.reading import Reading
 from hammingbox.errors import InputError
 from hammingbox.report.comparison import COMPARED, ORACLE, Comparison, ComparisonJob, compare_attacks
 from hammingbox.report.page.folder import PAGE, write_report
@@ -44,8 +46,11 @@ from hammingbox.running.store import FILE, MemoryStore, open_store
 from hammingbox.victims.checkpoint import Checkpoint
 
 
+@reads_own_file
 def compare(
     data: DataName,
+    *,
+    reading: Reading,
     checkpoints: Annotated[
         list[Path] | None,
         typer.Argument(help="Checkpoint folders or shipped victims, one or several.", metavar="CHECKPOINT..."),
@@ -95,7 +100,7 @@ def compare(
         raise InputError("expected at least one checkpoint, got none. Name one with --victim DIR or --model MODEL.")
     if model_name and len(models or ()) != 1:
         raise InputError(f"expected one --model for --model-name, got {len(models or ())}. Compare them one by one.")
-    task, where = Task.of(data, label, schema_file, data_dir), device_from(device)
+    task, where = Task.of(data, label, schema_file, data_dir, reading=reading), device_from(device)
     part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed, positive)
     job = ComparisonJob(
         data=data,

@@ -11,8 +11,10 @@ from rich.table import Table
 
 from hammingbox.cli.console import out, plain, print_json, say
 from hammingbox.cli.options import DataDir, DataName, Json, Label, SchemaFile, Task
+from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.safe_text import one_line
 from hammingbox.data.inspection import inspect_table
+from hammingbox.data.reading import Reading
 from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema_file import write_schema
 from hammingbox.errors import FileError
@@ -33,15 +35,18 @@ def list_all(json: Json = False) -> None:
 
 
 @app.command("show")
+@reads_own_file
 def show(
     data: DataName,
+    *,
+    reading: Reading,
     label: Label = None,
     schema_file: SchemaFile = None,
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
     """Shows the parts, the classes, the categories and a few rows of a data set."""
-    opened = Task.of(data, label, schema_file, data_dir)
+    opened = Task.of(data, label, schema_file, data_dir, reading=reading)
     source, splits = opened.source, opened.splits
     schema = splits.schema
     parts = {"train": splits.train, "validation": splits.validation, "test": splits.test}
@@ -74,18 +79,22 @@ def show(
 
 @app.command("inspect")
 def inspect(
-    file: Annotated[Path, typer.Argument(help="Your CSV or Parquet file.")],
+    file: Annotated[Path, typer.Argument(help="Your CSV, Parquet or Excel file.")],
     label: Annotated[str, typer.Option(help="The column to predict.")],
     out_file: Annotated[Path | None, typer.Option("--out", help="Where to write schema.toml, to be edited.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a schema.toml that is there.")] = False,
+    categories: Annotated[
+        bool, typer.Option("--categories", help="Write the categories of each column, so that other files must fit.")
+    ] = False,
+    encoding: Annotated[str, typer.Option(help="Encoding of a CSV file, such as latin-1.")] = Reading.encoding,
     json: Json = False,
 ) -> None:
     """Infers the schema of your own file, shows it, and writes it as an editable schema.toml."""
-    found = inspect_table(file, label)
+    found = inspect_table(file, label, encoding=encoding)
     if out_file is not None:
         if out_file.exists() and not overwrite:
             raise FileError(f"expected a new file for the schema, got {out_file}, which is there. Use --overwrite.")
-        write_schema(found.schema, out_file)
+        write_schema(found.schema.stated() if categories else found.schema, out_file)
     if json:
         facts: dict[str, Any] = {k: v for k, v in asdict(found).items() if k not in ("schema", "columns")}
         print_json(facts | {"columns": [asdict(column) for column in found.columns]})
@@ -94,7 +103,9 @@ def inspect(
     total = max(sum(found.classes.values()), 1)
     balance = ", ".join(f"{name} {count} ({100 * count / total:.1f} %)" for name, count in found.classes.items())
     say(plain(f"label {label}: {balance}"))
-    table = Table("column", "kind", "categories", "missing", "rare", "most common", "note", box=SIMPLE_HEAD)
+    for note in found.notes:
+        say(plain(note))
+    table = Table("column", "kind", "values", "missing", "rare", "most common", "note", box=SIMPLE_HEAD)
     for column in found.columns:
         common = "{} ({})".format(*column.most_common) if column.most_common else ""
         cells = (column.name, column.kind, column.cardinality, column.missing, column.rare, common, column.note)

@@ -27,6 +27,7 @@ from hammingbox.cli.options import (
     goal_from,
     made_from,
 )
+from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.training_classes import (
     ClassWeights,
     classes_in_words,
@@ -36,6 +37,7 @@ from hammingbox.cli.training_classes import (
     weights_from,
 )
 from hammingbox.cli.training_progress import training_progress
+from hammingbox.data.reading import Reading
 from hammingbox.defences import DEFENCES
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.class_weights import is_imbalanced
@@ -44,8 +46,11 @@ from hammingbox.training.finished_defence import finished_defence
 from hammingbox.victims.zoo.registry import VICTIMS
 
 
+@reads_own_file
 def defend(
     data: DataName,
+    *,
+    reading: Reading,
     out_dir: Annotated[Path, typer.Option("--out", help="Folder for the checkpoint; a killed run continues from it.")],
     defence: Annotated[str, typer.Option(help=f"Defence: {', '.join(DEFENCES)}.")] = "padvt",
     budget: Annotated[int, typer.Option(min=0, help="Number of changed features that the model shall resist.")] = 2,
@@ -99,7 +104,7 @@ def defend(
     """Trains a model that resists changes within a budget."""
     chosen = made_from("defence", DEFENCES, defence, set_ or ())
     goal, place = goal_from(sources, targets), device_from(device)
-    task = Task.of(data, label, schema_file, data_dir)
+    task = Task.of(data, label, schema_file, data_dir, reading=reading)
     space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours))
     weights, said = weights_from(task, class_weights)
     uneven = task.is_own and is_imbalanced(task.splits.train)

@@ -25,7 +25,9 @@ from hammingbox.cli.options import (
     goal_from,
     model_from,
 )
+from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import DrawHow, RowsPerClass, RowsSeed, sample_from
+from hammingbox.data.reading import Reading
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.running.probe import PROBES, probe_victim
 from hammingbox.settings import MOST_ROWS
@@ -34,8 +36,11 @@ from hammingbox.threat.threat_model import ThreatModel
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
+@reads_own_file
 def diagnose(
     data: DataName,
+    *,
+    reading: Reading,
     victim: VictimPath = None,
     model: ModelSpec = None,
     budgets: Annotated[str, typer.Option(help="Budgets: 1-3 or 1,3.")] = "1-3",
@@ -55,7 +60,7 @@ def diagnose(
     json: Json = False,
 ) -> None:
     """Checks whether an evaluation of this victim would be sound; exit code 1 when a check says it is not."""
-    task = Task.of(data, label, schema_file, data_dir)
+    task = Task.of(data, label, schema_file, data_dir, reading=reading)
     found = model_from(victim, model, task.splits.schema)[0].victim.to(device_from(device))
     part, _ = sample_from(task, "test", _at_most(rows, task), rows_per_class, draw, rows_seed, default=50)
     space = task.space()

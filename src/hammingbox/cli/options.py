@@ -26,7 +26,8 @@ from hammingbox.victims.open_model import open_model
 MOST_BUDGETS = 1000
 
 DataName = Annotated[
-    str, typer.Argument(help=f"Data set ({', '.join(DATASETS)}), or your own CSV or Parquet file.", metavar="DATA")
+    str,
+    typer.Argument(help=f"Data set ({', '.join(DATASETS)}), or your own CSV, Parquet or Excel file.", metavar="DATA"),
 ]
 Label = Annotated[str | None, typer.Option(help="Label column of your own file.")]
 SchemaFile = Annotated[

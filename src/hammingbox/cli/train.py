@@ -7,16 +7,21 @@ import typer
 
 from hammingbox.cli.console import plain, print_json, say
 from hammingbox.cli.options import DataDir, DataName, Device, Json, Label, Overwrite, SchemaFile, Task, device_from
+from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.training_classes import ClassWeights, classes_in_words, show_training_notes, weights_from
 from hammingbox.cli.training_progress import training_progress
+from hammingbox.data.reading import Reading
 from hammingbox.training.class_weights import is_imbalanced
 from hammingbox.training.released_job import RELEASED, take_released
 from hammingbox.training.standard_job import train_standard
 from hammingbox.victims.zoo.registry import VICTIMS
 
 
+@reads_own_file
 def train(
     data: DataName,
+    *,
+    reading: Reading,
     out_dir: Annotated[Path, typer.Option("--out", help="Folder for the checkpoint; a killed run continues from it.")],
     model: Annotated[
         str | None,
@@ -54,7 +59,7 @@ def train(
 ) -> None:
     """Trains a model and writes model.safetensors and config.json."""
     place = device_from(device)
-    task = Task.of(data, label, schema_file, data_dir)
+    task = Task.of(data, label, schema_file, data_dir, reading=reading)
     said = ""
     if model == RELEASED:
         facts = take_released(task.splits, out_dir, data=task.name, data_dir=data_dir, overwrite=overwrite)

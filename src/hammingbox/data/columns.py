@@ -49,10 +49,12 @@ class Columns:
     Attributes:
         source: the file, for messages.
         columns: at least one, with distinct names and at least one row.
+        notes: what was left out of the source, and why.
     """
 
     source: str
     columns: tuple[Column, ...]
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = Counter(column.name for column in self.columns)

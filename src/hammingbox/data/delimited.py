@@ -48,7 +48,7 @@ def read_rows(path: Path, *, encoding: str = "utf-8-sig", inflated: int = 0) -> 
     except UnicodeDecodeError as error:
         raise FileError(
             f"expected {error.encoding} text in {path}, got the byte 0x{error.object[error.start]:02x}, which is "
-            "invalid there. Save the file as UTF-8, or pass its encoding."
+            "invalid there. Save the file as UTF-8, or name its encoding, such as --encoding latin-1."
         ) from error
     except UnicodeError as error:
         raise FileError(f"expected {encoding} text in {path}, got other bytes ({error}).") from error

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hammingbox.data.column_notes import notes_of
 from hammingbox.data.column_rules import ColumnRules
 from hammingbox.data.columns import Column
 from hammingbox.data.infer_schema import infer_schema
@@ -14,7 +15,6 @@ from hammingbox.data.table_schema import TableSchema
 
 RARE = 10
 """A category with fewer rows than this is called rare: a model learns little about it."""
-_LOOKS_MISSING = frozenset({"?", "na", "n/a", "nan", "null", "none", "-", "unknown"})
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,12 @@ class ColumnSummary:
     Attributes:
         name: of the column.
         kind: "category", "number", "date" or "boolean".
-        cardinality: number of categories after binning, including `<missing>`.
+        cardinality: number of categories or distinct values, including `<missing>`.
         distinct: number of distinct values in the file.
         missing: number of rows with an empty cell.
-        rare: number of categories with fewer than `RARE` rows.
+        rare: number of categories with fewer than `RARE` rows; 0 for numbers and dates.
         most_common: the most frequent category and its number of rows.
-        note: a problem to look at before training, or "".
+        note: problems to look at before training, or "".
     """
 
     name: str
@@ -53,6 +53,7 @@ class Inspection:
         classes: number of rows of each class.
         columns: one summary per column.
         schema: the inferred schema; `write_schema` writes it to a file that can be edited.
+        notes: what was left out of the file.
     """
 
     source: str
@@ -61,24 +62,26 @@ class Inspection:
     classes: dict[str, int]
     columns: tuple[ColumnSummary, ...]
     schema: TableSchema
+    notes: tuple[str, ...] = ()
 
 
-def inspect_table(source: Path | str | Frame, label: str) -> Inspection:
+def inspect_table(source: Path | str | Frame, label: str, *, encoding: str = "utf-8-sig") -> Inspection:
     """Infers the schema of a table and summarises its columns.
 
     Args:
         source: a CSV or Parquet file, or a pandas or polars frame.
         label: the column to predict.
+        encoding: of a CSV file.
 
     Raises:
         FileError: the file is missing, empty or damaged.
         InputError: there is no such column, or fewer than two classes.
     """
-    table = read_columns(source)
+    table = read_columns(source, encoding=encoding)
     schema = infer_schema(table, label)
     data = schema.encode(table, "table")
     columns = tuple(
-        _summary(table.column(rules.name), rules, data.ids[:, index].numpy())
+        _summary(table.column(rules.name), rules, data.ids[:, index].numpy(), data.labels.numpy())
         for index, rules in enumerate(schema.columns)
     )
     counts = table.column(label).counts()
@@ -89,10 +92,11 @@ def inspect_table(source: Path | str | Frame, label: str) -> Inspection:
         classes={name: counts[name] for name in schema.classes or ()},
         columns=columns,
         schema=schema,
+        notes=table.notes,
     )
 
 
-def _summary(column: Column, rules: ColumnRules, ids: np.ndarray) -> ColumnSummary:
+def _summary(column: Column, rules: ColumnRules, ids: np.ndarray, labels: np.ndarray) -> ColumnSummary:
     counts = np.bincount(ids, minlength=len(rules.words))
     most_common = int(counts.argmax())
     return ColumnSummary(
@@ -101,18 +105,7 @@ def _summary(column: Column, rules: ColumnRules, ids: np.ndarray) -> ColumnSumma
         cardinality=len(rules.words),
         distinct=len(column.values),
         missing=column.counts().get("", 0),
-        rare=int((counts < RARE).sum()),
+        rare=0 if rules.is_ordered else int((counts < RARE).sum()),
         most_common=(rules.words[most_common], int(counts[most_common])),
-        note=_note(column, rules),
+        note="; ".join(notes_of(column, rules, labels)),
     )
-
-
-def _note(column: Column, rules: ColumnRules) -> str:
-    rows, values = len(column.codes), len(column.values)
-    if values == 1:
-        return "the same in every row: a model learns nothing from it"
-    if rules.bins is None and values > max(100, rows // 2):
-        return "nearly every row has its own value: if it is an identifier, leave it out"
-    if odd := [text for text in column.values if text.lower() in _LOOKS_MISSING]:
-        return f"{odd[0]!r} looks like a missing value; it is kept as a category"
-    return ""

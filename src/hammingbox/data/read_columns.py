@@ -1,11 +1,12 @@
-"""Reads a table from a CSV file, a Parquet file or a frame.
+"""Reads a table from a CSV file, a Parquet file, an Excel file or a frame.
 
-Only Parquet needs a library that the core install lacks (pyarrow). A frame is used through its `columns` and
-``frame[name]``, so neither pandas nor polars is imported.
+Only Parquet and Excel need libraries that the core install lacks (pyarrow, openpyxl). A frame is used
+through its `columns` and ``frame[name]``, so neither pandas nor polars is imported.
 """
 
 import io
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from math import isnan
 from pathlib import Path
@@ -13,13 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from hammingbox.data.columns import ColumnBuilder, Columns
+from hammingbox.data.columns import Column, ColumnBuilder, Columns
 from hammingbox.data.delimited import read_rows
+from hammingbox.data.excel import read_sheet
 from hammingbox.errors import FileError, InputError, missing_library
 from hammingbox.files import INFLATED_VARIABLE, damage_as_file_error, inflated_limit, unreadable
 from hammingbox.settings import MOST_ROWS
 
 PARQUET = (".parquet", ".pq")
+EXCEL = (".xlsx", ".xlsm")
+_INDEX = re.compile(r"__index_level_\d+__")
 MOST_COLUMNS = 20_000
 MOST_CELLS = 200_000_000
 """Rows times columns: each cell takes four bytes when a table is read, and as many when it is encoded."""
@@ -34,7 +38,7 @@ Frame = Any
 
 
 def read_columns(source: Path | str | Frame, *, encoding: str = "utf-8-sig") -> Columns:
-    """Reads a CSV file (plain or gzipped), a Parquet file or a frame.
+    """Reads a CSV file (plain or gzipped), a Parquet file, an Excel file or a frame.
 
     Args:
         source: a path, a pandas or polars frame, or a mapping from column names to values.
@@ -42,12 +46,17 @@ def read_columns(source: Path | str | Frame, *, encoding: str = "utf-8-sig") -> 
 
     Raises:
         FileError: the file is missing, empty or damaged.
-        InputError: `source` is something else, or pyarrow is needed and not installed.
+        InputError: `source` is something else, or pyarrow or openpyxl is needed and not installed.
     """
     if not isinstance(source, str | Path):
         return _from_frame(source)
     path = Path(source)
-    return _from_parquet(path) if path.suffix.lower() in PARQUET else _from_csv(path, encoding)
+    suffix = path.suffix.lower()
+    if suffix == ".xls":
+        raise InputError(f"expected an Excel file of the format .xlsx, got {path}. Save it as .xlsx or CSV.")
+    if suffix in EXCEL:
+        return _from_excel(path)
+    return _from_parquet(path) if suffix in PARQUET else _from_csv(path, encoding)
 
 
 def source_name(source: Path | str | Frame) -> str:
@@ -73,7 +82,40 @@ def _from_csv(path: Path, encoding: str) -> Columns:
         _check_size(path, len(builders[0]) + len(chunk), len(builders))
         for builder, texts in zip(builders, zip(*cells, strict=True), strict=True):
             builder.add(texts)
-    return Columns(str(path), tuple(builder.build() for builder in builders))
+    return _without_index(str(path), [builder.build() for builder in builders])
+
+
+def _from_excel(path: Path) -> Columns:
+    rows = read_sheet(path)
+    header = [_text(name) for name in next(rows, ())]
+    while header and not header[-1]:  # a sheet is often wider than its table
+        header.pop()
+    if not header:
+        raise FileError(f"expected a row of column names in the first sheet of {path}, got none.")
+    builders = [ColumnBuilder(name) for name in header]
+    for row in rows:
+        if any(cell is not None for cell in row[len(header) :]):
+            raise FileError(f"expected {len(header)} columns in {path}, as in its header, got more. Name all of them.")
+        _check_size(path, len(builders[0]) + 1, len(builders))
+        for builder, cell in zip(builders, (*row, *[None] * (len(header) - len(row))), strict=False):
+            builder.add([_text(cell)])
+    return _without_index(str(path), [builder.build() for builder in builders])
+
+
+def _without_index(source: str, columns: Sequence[Column]) -> Columns:
+    """A table without the index that pandas writes: a nameless first column, or one named ``__index_level_0__``."""
+    kept = [column for column in columns if not _INDEX.fullmatch(column.name)]
+    if kept and kept[0].name == "" and _counts_rows(kept[0]):
+        del kept[0]
+    names = {column.name for column in kept}
+    dropped = [column.name for column in columns if column.name not in names]
+    notes = tuple(f"left out {name or 'the first column, which has no name'}: an index of pandas" for name in dropped)
+    return Columns(source, tuple(kept), notes)
+
+
+def _counts_rows(column: Column) -> bool:
+    """Whether a column counts its rows from 0."""
+    return column.values == tuple(map(str, range(len(column.codes))))
 
 
 def _from_frame(frame: Frame) -> Columns:
@@ -114,7 +156,7 @@ def _from_parquet(path: Path) -> Columns:
                 # A missing value has no code. It gets the code of an empty text appended to the dictionary.
                 codes = coded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
                 builder.add_coded([*texts, ""] if values.null_count else texts, codes)
-    return Columns(str(path), tuple(builder.build() for builder in builders))
+    return _without_index(str(path), [builder.build() for builder in builders])
 
 
 def _opened(path: Path) -> io.BufferedReader:

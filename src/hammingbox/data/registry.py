@@ -1,18 +1,20 @@
 """The built-in data sets by name, each with a suitable threat model and victim."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from hammingbox.data import ag_news, imdb, ips, splice, splice_paper
 from hammingbox.data.dataset import Splits
-from hammingbox.data.read_columns import PARQUET
+from hammingbox.data.read_columns import EXCEL, PARQUET
+from hammingbox.data.reading import Reading
 from hammingbox.data.table import load_table
+from hammingbox.data.text_table import load_text_table
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.files import exists
 
-_FILES = (".csv", ".tsv", ".txt", ".data", ".gz", *PARQUET)
+_FILES = (".csv", ".tsv", ".txt", ".data", ".gz", *PARQUET, *EXCEL)
 
 
 @dataclass(frozen=True)
@@ -85,28 +87,39 @@ DATASETS: dict[str, Source] = {
 }
 
 
-def source_named(name: str, *, label: str | None = None, schema: Path | None = None) -> Source:
+def source_named(
+    name: str, *, label: str | None = None, schema: Path | None = None, reading: Reading | None = None
+) -> Source:
     """A built-in data set, or a file of the user.
 
     Args:
         name: a key of `DATASETS`, or the path of a CSV or Parquet file, which is read immediately.
         label: the label column of the file.
         schema: the schema.toml of the file.
+        reading: how the file is read and split.
 
     Raises:
         InputError: `name` is neither a known name nor a file.
         FileError: the file is missing or damaged.
     """
+    reading = reading or Reading()
     if name in DATASETS:
-        if label is not None or schema is not None:
+        if label is not None or schema is not None or not reading.is_default:
             raise InputError(
-                f"expected --label and --schema only with a file of your own, got them with {name!r}. Leave them out."
+                "expected --label, --schema and options of tables only with a file of your own, "
+                f"got them with {name!r}. Leave them out."
             )
         return DATASETS[name]
     path = Path(name)
     if not (exists(path) and path.is_file()) and path.suffix.lower() not in _FILES:
         raise unknown_name("data set or the path of a file", name, DATASETS)
-    table = load_table(path, label=label, schema=schema)
+    if reading.text is not None:
+        return _text_source(path, label, schema, reading)
+    table = load_table(
+        path, label=label, schema=schema, encoding=reading.encoding,
+        validation=reading.validation, test=reading.test, time=reading.rule.time, group=reading.rule.group,
+        stratified=reading.rule.stratified,
+    )  # fmt: skip
     return Source(
         load=partial(_loaded, table.splits),
         summary=f"your table {path.name}",
@@ -116,6 +129,18 @@ def source_named(name: str, *, label: str | None = None, schema: Path | None = N
         steps=table.schema.steps,
         model="mlp",
     )
+
+
+def _text_source(path: Path, label: str | None, schema: Path | None, reading: Reading) -> Source:
+    if label is None or schema is not None:
+        raise InputError(
+            f"expected --label with --text and no --schema, got {'no label' if label is None else 'a schema'}. "
+            "A text has no columns to describe."
+        )
+    splits = load_text_table(path, label=label, reading=reading)
+    summary = f"the texts of {path.name}, as {reading.unit}"
+    like = DATASETS["imdb" if reading.unit == "words" else "ag_news"]
+    return replace(like, load=partial(_loaded, splits), summary=summary)
 
 
 def _loaded(splits: Splits, *, data_dir: Path | None = None) -> Splits:  # noqa: ARG001

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hammingbox.data.values import KINDS, ORDERED, Numbers, number_of, numbers_of
+from hammingbox.data.values import KINDS, MISSING, ORDERED, Numbers, number_of, numbers_of
 from hammingbox.data.whole_numbers import whole_numbers
 from hammingbox.errors import FileError, InputError, did_you_mean, unknown_name
 from hammingbox.files import sha256
@@ -146,6 +146,19 @@ class Schema:
         return sha256(
             joined, b"\x1d", names, b"\x1d", str(places).encode(), b"\x1d", "\x1f".join(self.classes).encode()
         )
+
+    @cached_property
+    def form_digest(self) -> str:
+        """Like `digest`, but blind to which numbers and dates occur.
+
+        A model that reads numbers as numbers fits every schema with an equal one.
+        """
+        if not self.has_numbers:
+            return self.digest
+        blank = (
+            replace(feature, categories=(MISSING,)) if feature.is_ordered else feature for feature in self.features
+        )
+        return Schema(tuple(blank), self.classes).digest
 
     def feature_index(self, name: str) -> int:
         """The index of a feature.

@@ -89,6 +89,14 @@ class TableSchema:
         )
         return replace(self, classes=classes, columns=filled)
 
+    def stated(self) -> "TableSchema":
+        """The same schema with the categories that were found in the rows stated, so that a file holds them."""
+        columns = tuple(
+            rules if rules.kind != "category" or rules.bins is not None else replace(rules, categories=rules.values)
+            for rules in self.columns
+        )
+        return replace(self, columns=columns)
+
     def encode(self, table: Columns, name: str) -> Dataset:
         """The rows of a table as ids.
 

@@ -38,6 +38,7 @@ def text_splits(
     test: Sequence[Labelled],
     classes: Sequence[str],
     *,
+    validation: Sequence[Labelled] | None = None,
     length: int = LENGTH,
     size: int = SIZE,
     name: str = "text",
@@ -45,13 +46,14 @@ def text_splits(
     """Training, validation and test rows of texts.
 
     Training texts that are also test texts are dropped. A tenth of the remaining distinct texts becomes the validation
-    set. Rows are in the order of `content_key`, so that the first n rows are a fair sample. The number of a row is the
-    index of its text in `train` or `test`.
+    set, if there is none. Rows are in the order of `content_key`, so that the first n rows are a fair sample. The
+    number of a row is the index of its text in `train`, `validation` or `test`.
 
     Args:
         train: texts for training and validation.
         test: texts held out.
         classes: names by class id.
+        validation: texts for validation; a part of `train` without them.
         length: tokens per row; see `head_and_tail` for longer texts.
         size: words in the vocabulary.
         name: shown in results.
@@ -63,19 +65,21 @@ def text_splits(
         raise InputError(f"expected training and test texts, got {len(train)} and {len(test)}.")
     if length < 1:
         raise InputError(f"expected rows of at least 1 token, got {length}.")
-    train_keys, test_keys = ([content_key(row.text) for row in part] for part in (train, test))
-    test_texts = set(test_keys)
-    distinct = sorted(set(train_keys) - test_texts)
+    given = {"train": train, "test": test} | ({} if validation is None else {"validation": validation})
+    keys = {part: [content_key(row.text) for row in texts] for part, texts in given.items()}
+    held = {part: set(keys.get(part, ())) for part in ("validation", "test")}
+    distinct = sorted(set(keys["train"]) - held["test"] - held["validation"])
     if len(distinct) < 2:
         raise InputError(f"expected at least 2 distinct training texts that are not test texts, got {len(distinct)}.")
-    held_for_validation = set(distinct[: max(1, len(distinct) // 10)])
-    order = sorted((i for i, key in enumerate(train_keys) if key not in test_texts), key=train_keys.__getitem__)
+    if validation is None:
+        given["validation"], keys["validation"] = train, keys["train"]
+        held["validation"] = set(distinct[: max(1, len(distinct) // 10)])
+    kept = {"train": set(distinct) - held["validation"], "validation": held["validation"], "test": held["test"]}
     rows = {
-        "train": [i for i in order if train_keys[i] not in held_for_validation],
-        "validation": [i for i in order if train_keys[i] in held_for_validation],
-        "test": sorted(range(len(test)), key=test_keys.__getitem__),
+        part: sorted((i for i, key in enumerate(keys[part]) if key in kept[part]), key=keys[part].__getitem__)
+        for part in _PARTS
     }
-    labelled = {part: [(test if part == "test" else train)[i] for i in rows[part]] for part in _PARTS}
+    labelled = {part: [given[part][i] for i in rows[part]] for part in _PARTS}
     corpus = Corpus.read(row.text for part in _PARTS for row in labelled[part])
     vocabulary = corpus.first(len(rows["train"])).vocabulary(size)
     schema = Schema.sequence(length, vocabulary.words, classes, prefix="word ")

@@ -1,11 +1,14 @@
 """How to find the data of a run again: a built-in name, or an own file by its content, wherever it is written from."""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from hammingbox.data.dataset import Splits
 from hammingbox.data.read_columns import read_columns
+from hammingbox.data.reading import Reading
 from hammingbox.data.registry import DATASETS, source_named
 from hammingbox.errors import FileError, HammingboxError, InputError
 from hammingbox.evaluation.drawing import Sample
@@ -22,6 +25,8 @@ class DataReference:
         sha256: hash of the content of the own file.
         label: its label column.
         schema: its schema.toml.
+        reading: how it was read and split.
+        parts: hashes of the files of parts that have their own.
         sample: how the rows of a run were drawn from it; None for the first rows of a split.
     """
 
@@ -30,10 +35,14 @@ class DataReference:
     sha256: str = ""
     label: str | None = None
     schema: str | None = None
+    reading: Reading = field(default_factory=Reading)
+    parts: Mapping[str, str] = field(default_factory=dict)
     sample: Sample | None = None
 
     @staticmethod
-    def of(name: str, *, label: str | None = None, schema: Path | None = None) -> "DataReference":
+    def of(
+        name: str, *, label: str | None = None, schema: Path | None = None, reading: Reading | None = None
+    ) -> "DataReference":
         """The reference of what a user names; a file is hashed."""
         path = Path(name)
         try:
@@ -43,15 +52,21 @@ class DataReference:
         if not is_file:
             return DataReference(name)
         where = None if schema is None else str(schema.resolve())
-        return DataReference(name, str(path.resolve()), file_sha256(path), label, where)
+        read = reading or Reading()
+        files = {part: file.resolve() for part, file in read.files.items()}
+        hashes = {part: file_sha256(file) for part, file in files.items()}
+        return DataReference(name, str(path.resolve()), file_sha256(path), label, where, replace(read, **files), hashes)
 
     def to_text(self) -> str:
         """As a store keeps it; empty for the first rows of a built-in data set."""
         if not self.path and self.sample is None:
             return ""
-        noted = {name: value for name, value in asdict(self).items() if name not in ("name", "sample")}
-        sample = {} if self.sample is None else {"sample": self.sample.to_json()}
-        return json.dumps(noted | sample, sort_keys=True)
+        note: dict[str, Any] = {k: getattr(self, k) for k in ("path", "sha256", "label", "schema")}
+        if not self.reading.is_default:
+            note |= {"reading": self.reading.to_json(), "parts": dict(self.parts)}
+        if self.sample is not None:
+            note["sample"] = self.sample.to_json()
+        return json.dumps(note, sort_keys=True)
 
     @staticmethod
     def from_text(name: str, text: str) -> "DataReference":
@@ -65,8 +80,11 @@ class DataReference:
         try:
             value = json.loads(text)
             sample = Sample.from_json(value["sample"]) if "sample" in value else None
-            return DataReference(name, value["path"], value["sha256"], value["label"], value["schema"], sample)
-        except (ValueError, KeyError, TypeError, RecursionError, InputError) as error:
+            reading = Reading.from_json(value.get("reading", {}))
+            parts = {str(part): str(sha256) for part, sha256 in value.get("parts", {}).items()}
+            own = (value["path"], value["sha256"], value["label"], value["schema"])
+            return DataReference(name, *own, reading, parts, sample)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InputError) as error:
             raise FileError(f"expected where the data of a run was, got a damaged note ({error}).") from error
 
     def load(self, data_dir: Path | None = None, *, schema_digest: str = "") -> Splits:
@@ -99,4 +117,19 @@ class DataReference:
 
     def _read(self, path: Path, label: str | None) -> Splits:
         schema = None if self.schema is None else Path(self.schema)
-        return source_named(str(path), label=label, schema=schema).load()
+        files = {part: self._part(part, file, path) for part, file in self.reading.files.items()}
+        return source_named(str(path), label=label, schema=schema, reading=replace(self.reading, **files)).load()
+
+    def _part(self, part: str, noted: Path, path: Path) -> Path:
+        """The file of a part: where it was, or beside the file of the training rows, if both have moved.
+
+        Raises:
+            FileError: it is not there, or has another content than noted.
+        """
+        places = [place for place in (noted, path.parent / noted.name) if place.is_file()]
+        if not places:
+            raise FileError(f"expected the {part} rows at {noted}, got no such file. Put it beside {path}.")
+        for place in places:
+            if self.parts.get(part) in (None, file_sha256(place)):
+                return place
+        raise FileError(f"expected {places[0]} as it was when it was attacked, got another content.")

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from hammingbox.data.dataset import Dataset, Splits
+from hammingbox.data.reading import Reading
 from hammingbox.data.registry import DATASETS, Source, source_named
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.evaluation.drawing import Draw, Sample, draw_rows, population_of
@@ -46,6 +47,7 @@ class Task:
         splits: its rows.
         label: the label column of an own file.
         schema: the schema.toml of an own file.
+        reading: how an own file is read and split.
     """
 
     name: str
@@ -53,22 +55,30 @@ class Task:
     splits: Splits
     label: str | None = None
     schema: Path | None = None
+    reading: Reading | None = None
 
     @staticmethod
-    def of(name: str, label: str | None = None, schema: Path | None = None, data_dir: Path | None = None) -> "Task":
+    def of(
+        name: str,
+        label: str | None = None,
+        schema: Path | None = None,
+        data_dir: Path | None = None,
+        *,
+        reading: Reading | None = None,
+    ) -> "Task":
         """Finds and reads a data set by name, or a user's own file.
 
         Raises:
             InputError: neither a known name nor a file.
             FileError: a file is missing or damaged.
         """
-        source = source_named(name, label=label, schema=schema)
-        return Task(name, source, source.load(data_dir=data_dir), label, schema)
+        source = source_named(name, label=label, schema=schema, reading=reading)
+        return Task(name, source, source.load(data_dir=data_dir), label, schema, reading)
 
     @cached_property
     def reference(self) -> DataReference:
         """How a run finds this data again."""
-        return DataReference.of(self.name, label=self.label, schema=self.schema)
+        return DataReference.of(self.name, label=self.label, schema=self.schema, reading=self.reading)
 
     @property
     def is_own(self) -> bool:

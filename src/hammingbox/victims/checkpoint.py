@@ -77,7 +77,8 @@ def load_checkpoint(path: Path | str, *, schema: Schema | None = None) -> Checkp
 
     Args:
         path: the folder, a file in it, or the name of a shipped victim such as splice/padvt.
-        schema: if given, a checkpoint with another schema is refused.
+        schema: if given, a checkpoint with another schema is refused. Other numbers and dates in the same columns are
+            no other schema: the victim is built for them.
 
     Raises:
         FileError: it is missing, damaged, or has another schema.
@@ -98,12 +99,13 @@ def load_checkpoint(path: Path | str, *, schema: Schema | None = None) -> Checkp
             raise FileError(
                 f"expected the weights that {folder / CONFIG} names, got another or a truncated {WEIGHTS}. Train again."
             )
-        if schema is not None and schema.digest != own.digest:
+        if schema is not None and schema.form_digest != own.form_digest:
             raise FileError(
                 f"expected a checkpoint for this data's schema ({_outline(schema)}), "
                 f"got one for another ({_outline(own)}). "
                 "Train a model on this data, or name the data the model was trained on."
             )
+        own = own if schema is None else schema
         victim = _built(config["model"], own, config["settings"], load_tensors(weights))
         training = config.get("training") or {}
         if not isinstance(training, dict):

@@ -27,6 +27,7 @@ VICTIMS: dict[str, Callable[..., Victim]] = {
     "char_cnn_paper": partial(CharCNN, **PAPER),
 }
 
+OF_TEXT = ("word_cnn", "bilstm")
 WITH_NUMBERS = ("lstm", "cnn", "mlp")
 """Models that read numbers and dates as such."""
 
@@ -44,6 +45,11 @@ def build(name: str, schema: Schema, *, seed: int = 0, **settings: Any) -> Victi
         torch.default_generator.manual_seed(seed)
         try:
             victim = VICTIMS[name]
+            if name in OF_TEXT and len(schema.features) == 1:
+                raise InputError(
+                    f"expected rows of several words for the model {name!r}, got one column. "
+                    "Name a column of text with --text, or use the model mlp."
+                )
             if not schema.has_numbers:
                 return victim(schema.cardinalities, len(schema.classes), **settings)
             if name not in WITH_NUMBERS:

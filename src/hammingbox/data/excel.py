@@ -1,0 +1,60 @@
+"""Reads the first sheet of an Excel file (.xlsx)."""
+
+import zipfile
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from hammingbox.errors import FileError, missing_library
+from hammingbox.files import INFLATED_VARIABLE, damage_as_file_error, inflated_limit, unreadable
+
+
+def read_sheet(path: Path) -> Iterator[tuple[Any, ...]]:
+    """Yields the cells of each row of the first sheet, its header first; rows without any value are left out.
+
+    Raises:
+        FileError: the file is missing or damaged, is no .xlsx, or has more inflated data than the limit.
+        InputError: openpyxl is not installed.
+    """
+    try:
+        from openpyxl import load_workbook
+    except ImportError as error:
+        raise missing_library("openpyxl", "excel", f"to read {path}", error) from error
+    _check_archive(path)
+    with damage_as_file_error(path, "a whole Excel file (.xlsx)"):
+        # Values as Excel last computed them: formulas are never evaluated here.
+        book = load_workbook(path, read_only=True, data_only=True)
+        try:
+            if not book.worksheets:
+                raise FileError(f"expected a sheet with rows in {path}, got none.")
+            for row in book.worksheets[0].iter_rows(values_only=True):
+                if any(cell is not None for cell in row):
+                    yield tuple(_plain(cell) for cell in row)
+        finally:
+            book.close()
+
+
+def _check_archive(path: Path) -> None:
+    """Checks what the file says about itself before anything is inflated."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size, limit = sum(part.file_size for part in archive.infolist()), inflated_limit()
+    except zipfile.BadZipFile as error:
+        raise FileError(
+            f"expected an Excel file (.xlsx) in {path}, got other content ({error}). Save it as .xlsx or CSV."
+        ) from error
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from error
+    if size > limit:
+        raise FileError(
+            f"expected at most {limit // 2**20} MiB of inflated data in {path}, got {size // 2**20} MiB. "
+            f"Save it as CSV or Parquet, or set {INFLATED_VARIABLE} to the MiB it may have."
+        )
+
+
+def _plain(cell: Any) -> Any:
+    """A day is a day: Excel stores it as midnight."""
+    if isinstance(cell, datetime) and (cell.hour, cell.minute, cell.second, cell.microsecond) == (0, 0, 0, 0):
+        return cell.date()
+    return cell
