@@ -84,7 +84,7 @@ def read_columns_of(model: Path) -> ModelColumns:
         classes = None if value.get("classes") is None else tuple(str(name) for name in value["classes"])
     except (KeyError, TypeError, AttributeError) as error:
         raise FileError(
-            f'expected columns such as {{"age": {{"dtype": "int64"}}}} in {path}, got a damaged description ({error!r}).'
+            f'expected columns such as {{"age": {{"dtype": "int64"}}}} in {path}, got another form ({error!r}).'
         ) from error
     return ModelColumns(types, classes, value.get("takes"), value.get("returns"), sha256(path.read_bytes()))
 

@@ -179,7 +179,7 @@ class EntityEmbeddings(Victim):
                 column = schema.features[features[place]].name if features[place] >= 0 else "?"
                 raise InputError(
                     f"expected an embedding of at least {int(rows.max()) + 1} vectors for column {column!r}, got "
-                    f"{embedding.num_embeddings} in {names[id(embedding)]!r}. Pass `codes` with the ids the module uses, "
+                    f"{embedding.num_embeddings} in {names[id(embedding)]!r}. Pass `codes` with the ids it uses, "
                     "or `categorical` with its columns in its order."
                 )
             if all(feature < 0 for feature in features):

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from hammingbox.data.schema import Schema
-from hammingbox.data.table_schema import MISSING, UNKNOWN
+from hammingbox.data.values import MISSING, UNKNOWN
 from hammingbox.errors import HammingboxError, InputError, VictimError
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.answers import Answers, Returns, class_order
@@ -192,6 +192,13 @@ def _notes(victim: FrameModel, schema: Schema, found: Any, order: tuple[int, ...
         notes.append(f"the model does not name its classes: its answers are taken as {', '.join(schema.classes[:12])}")
     if (victim.answers.returns in (None, "positive") and getattr(found, "ndim", 2) == 1) or _one_column(found):
         notes.append(f"answers with one number per row: the probability of {schema.classes[-1]!r}")
+    empty = [
+        c.name for c in victim.frames.columns if c.dtype == "text" and MISSING in schema.features[c.feature].categories
+    ]
+    if empty:
+        notes.append(
+            f"empty cells of {', '.join(empty[:_SHOWN])} reach the model as 'nan', as `astype(str)` writes them"
+        )
     used = {column.feature for column in victim.frames.columns}
     ignored = [feature.name for place, feature in enumerate(schema.features) if place not in used]
     if ignored:

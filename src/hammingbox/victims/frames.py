@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from hammingbox.data.schema import Feature, Schema
-from hammingbox.data.table_schema import MISSING, UNKNOWN
+from hammingbox.data.values import MISSING, UNKNOWN
 from hammingbox.errors import InputError, missing_library
 
 Container = Literal["frame", "array", "codes"]
@@ -141,9 +141,8 @@ def column_values(feature: Feature, column: ColumnType) -> Array:
 
 def numbers_of(feature: Feature) -> Array:
     """The values of a feature as float64, NaN for what is no number; dates as seconds since 1970."""
-    known = getattr(feature, "numbers", None)
-    if known is not None:
-        return np.asarray(known, dtype=np.float64)
+    if feature.kind != "category":
+        return feature.numbers
     return np.array([_number(text) for text in feature.categories], dtype=np.float64)
 
 
@@ -212,11 +211,13 @@ def _normal(text: str) -> str:
 
 def _as_read(feature: Feature, absent: Array) -> Array:
     """The values as ``pandas.read_csv`` would type them."""
-    kind = getattr(feature, "kind", "category")
-    if kind == "date":
+    if feature.kind == "date":
         return numbers_of(feature).astype("datetime64[s]").astype(_DATES)
     known = [text for text, gone in zip(feature.categories, absent, strict=True) if not gone]
-    numbers = numbers_of(feature) if kind == "number" else np.array([_number(text) for text in feature.categories])
+    if feature.kind == "number":  # codes for "nothing is known" in it, such as "?", are missing numbers
+        absent = np.isnan(feature.numbers)
+        known = [text for text, gone in zip(feature.categories, absent, strict=True) if not gone]
+    numbers = feature.numbers if feature.kind == "number" else np.array([_number(text) for text in feature.categories])
     if known and not np.isnan(numbers[~absent]).any():
         if not absent.any() and all(_is_whole(text) for text in known):
             return numbers.astype(np.int64)

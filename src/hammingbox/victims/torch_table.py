@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from hammingbox.data.schema import Schema
-from hammingbox.data.table_schema import MISSING, UNKNOWN
+from hammingbox.data.values import MISSING, UNKNOWN
 from hammingbox.errors import InputError
 from hammingbox.victims.answers import Returns
 from hammingbox.victims.encoded_table import Encode as Encode
@@ -37,7 +37,11 @@ def torch_victim(
     Raises:
         InputError: the module does not take what the table and the arguments say.
     """
-    numbers = _named(schema, numeric, "numeric") if numeric is not None else _of_kind(schema, "number", "date")
+    numbers = (
+        _named(schema, numeric, "numeric")
+        if numeric is not None
+        else [place for place, feature in enumerate(schema.features) if feature.is_ordered]
+    )
     if encode is not None:
         given = {} if like is None else types_of(like, schema)
         columns = [
@@ -69,10 +73,6 @@ def _named(schema: Schema, names: Sequence[str], what: str) -> list[int]:
     if isinstance(names, str):
         raise InputError(f"expected a list of columns for `{what}`, got {names!r}.")
     return [schema.feature_index(name) for name in names]
-
-
-def _of_kind(schema: Schema, *kinds: str) -> list[int]:
-    return [place for place, f in enumerate(schema.features) if getattr(f, "kind", "category") in kinds]
 
 
 def _codes(schema: Schema, ids: Sequence[int], given: Mapping[str, Mapping[str, int]]) -> Array:

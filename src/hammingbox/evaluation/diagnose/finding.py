@@ -189,3 +189,36 @@ def broken_and_proven(rows: int, budget: int) -> Finding:
         "both cannot be true: the victim answers differently between runs, or one run is damaged",
         "check the store with `hammingbox verify`, and the victim for randomness",
     )
+
+
+def wrong_class_order(right: int, better: int, rows: int, order: list[str]) -> Finding:
+    """Clearly more rows are right if the answers stand for the classes in another order."""
+    return Finding(
+        "class order",
+        "error",
+        f"{right} of {rows} rows are right, {better} would be if the model's answers stood for {', '.join(order)}",
+        "the columns of the model's answers are probably in another order than the classes of the table",
+        "pass `classes` in the order of the model's answers, or name them in the model's columns file",
+    )
+
+
+def many_ties(ties: int, rows: int) -> Finding:
+    """The two largest probabilities of `ties` of `rows` rows are equal."""
+    return Finding(
+        "ties",
+        "note",
+        f"{ties} of {rows} rows have two classes that are equally probable",
+        "the model's own `predict` takes the first of its classes then, and so does every rate here",
+        "look at rates with and without such rows if they are many",
+    )
+
+
+def model_note(note: str) -> Finding:
+    """Something about how a model of another library is asked."""
+    return Finding(
+        "how the model is asked",
+        "note",
+        note,
+        "results are about the model as it is asked here",
+        "compare the accuracy here with the one you know; pass `like`, `classes`, `takes` or `returns` if they differ",
+    )

@@ -7,6 +7,7 @@ from torch import Tensor
 from hammingbox.attacks._search.first_order import first_order_gain
 from hammingbox.attacks._search.points import try_moves
 from hammingbox.data.dataset import Dataset
+from hammingbox.evaluation.diagnose.class_checks import class_findings
 from hammingbox.evaluation.diagnose.finding import (
     Finding,
     misleading_gradients,
@@ -23,7 +24,7 @@ from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Ids, RowFloat
 from hammingbox.victims.frozen import frozen_eval
-from hammingbox.victims.victim import Victim, looks_like_probabilities
+from hammingbox.victims.victim import Victim, ask, looks_like_probabilities
 
 LEAST_CORRELATION = 0.3
 """Below this rank correlation, first-order gains say little about true gains."""
@@ -52,6 +53,7 @@ def diagnose_victim(
     if any(finding.severity == "error" for finding in findings):
         return findings
     with frozen_eval(victim):
+        findings += class_findings(victim, ask(victim, x), y, data.schema.classes)
         findings += _saturation(victim, x)
         if victim.has_gradient and threat.budget > 0:
             goals = (goal or AnyOther()).of(y, data.schema)

@@ -22,7 +22,6 @@ def facts_of(model: Any, *, identity: str = "") -> ModelFacts:
     unnamed = names == tuple(str(place) for place in range(len(names)))
     categorical = model.get_cat_feature_indices()
     own = estimator.facts_of(model, library="catboost", identity=identity)
-    note = "an empty cell of a categorical column reaches CatBoost as the text 'nan', as `astype(str)` writes it"
     return replace(
         own,
         container="frame",
@@ -31,7 +30,6 @@ def facts_of(model: Any, *, identity: str = "") -> ModelFacts:
         # CatBoost hashes the text of a category: the number 1 and the text "1" are the same category there.
         types={(place if unnamed else names[place]): KnownType("text") for place in categorical},
         classes=tuple(classes),
-        notes=(*own.notes, note) if categorical else own.notes,
     )
 
 
