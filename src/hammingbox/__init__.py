@@ -28,6 +28,8 @@ from hammingbox.attacks import (
     Swap,
     TwoStage,
 )
+from hammingbox.auditing.audit import audit
+from hammingbox.auditing.result import Audit
 from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.inspection import inspect_table
 from hammingbox.data.registry import DATASETS
@@ -106,6 +108,7 @@ __all__ = [
     "Attack",
     "AttackError",
     "AttackResult",
+    "Audit",
     "Auto",
     "Batch",
     "BlackBox",
@@ -172,6 +175,7 @@ __all__ = [
     "Victim",
     "VictimError",
     "accuracy",
+    "audit",
     "build",
     "changed_text",
     "correctly_classified",

@@ -11,6 +11,7 @@ import typer
 import hammingbox
 from hammingbox.cli import (
     attack,
+    audit,
     compare,
     data,
     defend,
@@ -42,6 +43,7 @@ app.add_typer(results.app, name="results")
 app.command("victims")(victims.victims)
 app.command("train")(train.train)
 app.command("defend")(defend.defend)
+app.command("audit")(audit.audit)
 app.command("attack")(attack.attack)
 app.command("compare")(compare.compare)
 app.command("report")(report.report)

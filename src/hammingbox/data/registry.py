@@ -9,7 +9,7 @@ from hammingbox.data import ag_news, imdb, ips, splice, splice_paper
 from hammingbox.data.dataset import Splits
 from hammingbox.data.read_columns import EXCEL, PARQUET
 from hammingbox.data.reading import Reading
-from hammingbox.data.table import load_table
+from hammingbox.data.table import LoadedTable, load_table
 from hammingbox.data.text_table import load_text_table
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.files import exists
@@ -120,9 +120,14 @@ def source_named(
         validation=reading.validation, test=reading.test, time=reading.rule.time, group=reading.rule.group,
         stratified=reading.rule.stratified,
     )  # fmt: skip
+    return table_source(table, path.name)
+
+
+def table_source(table: LoadedTable, name: str) -> Source:
+    """A table that was read, with what its schema says about an attacker."""
     return Source(
         load=partial(_loaded, table.splits),
-        summary=f"your table {path.name}",
+        summary=f"your table {name}",
         forbidden=table.schema.forbidden,
         immutable=table.schema.immutable,
         options=table.schema.options,

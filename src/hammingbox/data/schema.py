@@ -155,7 +155,9 @@ class Schema:
         """
         if not self.has_numbers:
             return self.digest
-        blank = (replace(feature, categories=(MISSING,)) if feature.is_ordered else feature for feature in self.features)
+        blank = (
+            replace(feature, categories=(MISSING,)) if feature.is_ordered else feature for feature in self.features
+        )
         return Schema(tuple(blank), self.classes).digest
 
     def feature_index(self, name: str) -> int:

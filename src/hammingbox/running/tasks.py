@@ -86,14 +86,16 @@ class Task:
         return self.name not in DATASETS
 
     def whole(self, split: str) -> Dataset:
-        """All rows of a part.
+        """All rows of a part; "all" is the whole data set.
 
         Raises:
             InputError: no such part.
         """
         parts = {"train": self.splits.train, "validation": self.splits.validation, "test": self.splits.test}
+        if split == "all":
+            return Dataset.join(list(parts.values()))
         if split not in parts:
-            raise unknown_name("split", split, parts)
+            raise unknown_name("split", split, [*parts, "all"])
         return parts[split]
 
     def part(self, split: str, rows: int) -> Dataset:

@@ -1,0 +1,139 @@
+"""`hb.audit`: from a model and a table to an audit, in one line."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, AuditJob, run_audit, split_of
+from hammingbox.auditing.result import Audit
+from hammingbox.data.read_columns import Frame, source_name
+from hammingbox.data.reading import Reading
+from hammingbox.data.registry import table_source
+from hammingbox.data.schema import Schema
+from hammingbox.data.table import load_table
+from hammingbox.data.table_schema import TableSchema
+from hammingbox.errors import InputError
+from hammingbox.report.comparison import OnProgress
+from hammingbox.running.tasks import SpaceChanges, Task
+from hammingbox.threat.goal import AnyOther, Goal
+from hammingbox.threat.space import Space
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.checkpoint import Checkpoint
+from hammingbox.victims.of_model import victim
+from hammingbox.victims.open_model import open_model
+
+
+def audit(
+    model: Any,
+    table: Path | str | Frame,
+    *,
+    label: str | None = None,
+    positive: Any = None,
+    threat: ThreatModel | Space | None = None,
+    budgets: Sequence[int] | None = None,
+    immutable: Sequence[str] = (),
+    forbidden: Mapping[str, Sequence[str]] | None = None,
+    rows_per_class: int = ROWS_PER_CLASS,
+    schema: TableSchema | Path | None = None,
+    test: Path | str | Frame | None = None,
+    like: Any = None,
+    name: str = "",
+    goal: Goal | None = None,
+    attacks: Sequence[str] = ATTACKS,
+    folder: Path | str | None = None,
+    seed: int = 0,
+    rows_seed: int = 0,
+    on_progress: OnProgress = lambda _name, _budget, _rows: None,
+) -> Audit:
+    """Attacks rows of every class of a table, and says what falls, in which direction, and what is doubtful about it.
+
+    Args:
+        model: a fitted classifier (scikit-learn, XGBoost, LightGBM, CatBoost), a torch module, a function of a frame,
+            a `Victim`, a `Checkpoint`, or what ``--model`` takes: a file, a folder, a URL, ``package.module:object``.
+        table: a file, or a pandas or polars frame. All its rows may be drawn, so pass rows that the model was not
+            trained on, or name them with `test`.
+        label: the column to predict; a schema names it too.
+        positive: the class whose rows an attacker wants to be taken for others, such as fraud; it comes first.
+        threat: what an attacker may do: a threat model, whose budget is then the largest, or a space. By default what
+            the schema allows: a number may become one of the column's quantiles, a category any other one.
+        budgets: changes allowed; 1 to 3 by default, or 1 to the budget of `threat`.
+        immutable: columns an attacker cannot change.
+        forbidden: for a column (or "*"), values an attacker cannot write.
+        rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer.
+        schema: a schema.toml, or what it contains; inferred by default.
+        test: the rows to audit, where `table` only says which values columns have.
+        like: a frame with the types the model was trained on; `table` by default, if it is a frame.
+        name: identifies a model that has neither weights nor a file, for a store that is used again.
+        goal: what counts as success; any class but the true one by default.
+        attacks: names of the attacks; the worst case over them counts.
+        folder: for the store and the report; a killed audit goes on from it. A temporary one by default.
+        seed: of the attacks.
+        rows_seed: of the choice of rows.
+        on_progress: called as rows are done, with the attack, the budget and the number of rows.
+
+    Raises:
+        InputError, VictimError: table, model and threat do not fit each other.
+        FileError: a file is missing or damaged, or the folder cannot be written.
+    """
+    reading = Reading() if test is None else Reading(test=Path(test)) if isinstance(test, str | Path) else None
+    task = _task(table, label, schema, test, reading)
+    space, largest = _space(threat)
+    if space is not None and (immutable or forbidden):
+        raise InputError("expected `immutable` and `forbidden` or a `threat`, got both. Put them into the threat.")
+    job = AuditJob(
+        task=task,
+        split="test" if test is not None else split_of(reading),
+        rows_per_class=rows_per_class,
+        budgets=budgets if budgets is not None else BUDGETS if largest is None else range(1, largest + 1),
+        positive=None if positive is None else str(positive),
+        space=space,
+        changes=SpaceChanges(tuple(immutable), forbidden),
+        goal=goal or AnyOther(),
+        attacks=attacks,
+        seed=seed,
+        rows_seed=rows_seed,
+    )
+    types = like if like is not None else table if not isinstance(table, str | Path) else None
+    checkpoint, place = _opened(model, task.splits.schema, types, name, is_kept=folder is not None)
+    if folder is not None:
+        return run_audit(job, checkpoint, place, Path(folder), on_progress)
+    kept = TemporaryDirectory(prefix="hammingbox-audit-")
+    found = run_audit(job, checkpoint, place, Path(kept.name), on_progress)
+    return Audit(found.comparison, found.folder, found.notes, kept)
+
+
+def _task(
+    table: Path | str | Frame,
+    label: str | None,
+    schema: TableSchema | Path | None,
+    test: Path | str | Frame | None,
+    reading: Reading | None,
+) -> Task:
+    """The table with its rows. A file is noted by its path, so that `verify` finds it again."""
+    loaded = load_table(table, label=label, schema=schema, test=test)
+    is_file = isinstance(table, str | Path)
+    name = str(table) if is_file else source_name(table)
+    file = schema if isinstance(schema, Path) else None
+    return Task(name, table_source(loaded, name), loaded.splits, label, file, reading if is_file else None)
+
+
+def _space(threat: ThreatModel | Space | None) -> tuple[Space | None, int | None]:
+    if isinstance(threat, ThreatModel):
+        return threat.space, threat.budget
+    if threat is None or isinstance(threat, Space):
+        return threat, None
+    raise InputError(f"expected a threat model or a space for `threat`, got {type(threat).__name__}.")
+
+
+def _opened(model: Any, schema: Schema, like: Any, name: str, *, is_kept: bool) -> tuple[Checkpoint, str]:
+    """The model as a checkpoint, and its place for `verify`."""
+    if isinstance(model, Checkpoint):
+        return model, ""
+    if isinstance(model, str | Path):
+        return open_model(str(model), schema, name=name), str(model)
+    kind = type(model).__name__
+    found = victim(model, schema, like=like, name=name)
+    if not is_kept and not (found.name or found.identity or found.state_dict()):
+        found.name = kind  # nobody continues a temporary folder
+    return Checkpoint(found.eval(), kind, {}, schema), ""

@@ -1,0 +1,116 @@
+"""What an audit found, and how it shows itself: per class and direction, never as one number over all rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hammingbox.auditing.shown import curves_by_class, headline_of, html_by_class
+from hammingbox.errors import InputError, unknown_name
+from hammingbox.evaluation.class_rates import ClassRates
+from hammingbox.evaluation.diagnose import Finding
+from hammingbox.evaluation.shown import frame_of
+from hammingbox.notebook import Axes, Frame, data_frame
+from hammingbox.report.comparison import Comparison
+from hammingbox.report.page.folder import PAGE, read_contents
+from hammingbox.report.page.page import write_page
+from hammingbox.running.store import open_store
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """How robust a model is on a table.
+
+    Attributes:
+        comparison: the runs behind it.
+        folder: of the store and the report.
+        notes: how the model is asked.
+    """
+
+    comparison: Comparison
+    folder: Path
+    notes: Sequence[str] = ()
+    _kept: Any = field(default=None, repr=False)  # a temporary folder that lives as long as the audit
+
+    @property
+    def classes(self) -> dict[int, ClassRates]:
+        """Every class at every budget: a row is broken when any attack with this or a smaller budget broke it."""
+        return self.comparison.summary.classes
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """What makes the figures doubtful."""
+        return self.comparison.findings
+
+    @property
+    def headline(self) -> str:
+        """The rate of the positive class, or of the worst one, at the smallest and the largest budget."""
+        return headline_of(self.classes)
+
+    def __repr__(self) -> str:
+        return f"Audit({self.comparison.summary.results.data}, {self.comparison.summary.name}: {self.headline})"
+
+    def to_frame(self) -> Frame:
+        """A pandas data frame with one line per budget and class: rows, recall, success and where broken rows go.
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        lines = [
+            {"budget": budget} | line.to_json()
+            for budget, rates in self.classes.items()
+            for line in rates.lines
+            if line.rows or line.population
+        ]
+        return data_frame({name: [line[name] for line in lines] for name in lines[0]})
+
+    def rows(self, budget: int, contents: str = "outcome", *, attack: str | None = None) -> Frame:
+        """A pandas data frame with one line per audited row of a run, indexed by its number in the table.
+
+        Args:
+            budget: of the run.
+            contents: "outcome" for what happened to each row, "clean" or "adversarial" for its values.
+            attack: of the run; the first one by default.
+
+        Raises:
+            InputError: no such run, other contents, or pandas is not installed.
+        """
+        names = self.comparison.summary.attacks
+        wanted = names[0] if attack is None else attack
+        if wanted not in names:
+            raise unknown_name("attack of this audit", wanted, names)
+        with open_store(self.folder, readonly=True) as store:
+            for run in store.runs():
+                mine = run.key.victim_sha256 == self.comparison.weights and run.name == wanted
+                if mine and run.key.budget == budget and run.rows:
+                    return frame_of(store.rows(run.id), store.schema(run), contents)
+        raise InputError(f"expected a budget of this audit ({', '.join(map(str, self.classes))}), got {budget}.")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draws the success of each class by budget, on new axes by default, and returns the axes.
+
+        Raises:
+            InputError: matplotlib is not installed.
+        """
+        return curves_by_class(self.classes, self.comparison.summary.results.data, ax)
+
+    def report(self, path: Path | str | None = None) -> Path:
+        """Writes the report, one HTML file that needs no network, and returns its path.
+
+        Args:
+            path: of the file; report.html in the folder of the audit by default.
+
+        Raises:
+            FileError: it cannot be written.
+        """
+        place = self.folder / PAGE if path is None else Path(path)
+        queried = {self.comparison.weights: self.comparison.queried}
+        write_page(read_contents(self.folder, queried=queried), place)
+        return place
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it: one line per class, a column per budget."""
+        doubts = [f"{finding.severity}: {finding.seen}; {finding.means}." for finding in self.findings]
+        notes = [f"model: {note}" for note in self.notes]
+        title = f"{self.comparison.summary.results.data}, {self.comparison.summary.name}. {self.headline}"
+        return html_by_class(self.classes, title, [*doubts, *notes])

@@ -1,0 +1,129 @@
+"""`hammingbox audit`: the main job on a user's own table and model, from the files to the report."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, AuditJob, run_audit, split_of
+from hammingbox.auditing.result import Audit
+from hammingbox.cli.class_tables import show_class_budgets
+from hammingbox.cli.console import plain, print_json, progress, say
+from hammingbox.cli.findings import show_findings
+from hammingbox.cli.options import (
+    BatchSize,
+    DataDir,
+    Device,
+    Forbid,
+    From,
+    Immutable,
+    Json,
+    Label,
+    Memory,
+    ModelName,
+    ModelSpec,
+    SchemaFile,
+    Seed,
+    To,
+    VictimPath,
+    budgets_from,
+    changes_from,
+    device_from,
+    goal_from,
+    model_from,
+)
+from hammingbox.cli.own_file import reads_own_file
+from hammingbox.cli.sampling import Positive, RowsSeed
+from hammingbox.data.reading import Reading
+from hammingbox.report.page.folder import PAGE
+from hammingbox.running.store import FILE
+from hammingbox.running.tasks import Task
+from hammingbox.settings import MOST_ROWS
+
+
+@reads_own_file
+def audit(
+    data: Annotated[str, typer.Argument(help="Your table: a CSV, Parquet or Excel file.", metavar="TABLE")],
+    *,
+    reading: Reading,
+    out_dir: Annotated[
+        Path, typer.Option("--out", help="Folder for the records and report.html; a killed audit goes on from it.")
+    ],
+    label: Label = None,
+    model: ModelSpec = None,
+    victim: VictimPath = None,
+    model_name: ModelName = "",
+    positive: Positive = None,
+    rows_per_class: Annotated[
+        int, typer.Option(min=1, max=MOST_ROWS, help="Rows of each class, or all that it has.")
+    ] = ROWS_PER_CLASS,
+    budgets: Annotated[
+        str, typer.Option(help="Budgets, the numbers of columns that may change: 1-3 or 1,3.")
+    ] = f"{BUDGETS[0]}-{BUDGETS[-1]}",
+    split: Annotated[
+        str | None,
+        typer.Option(
+            help="Which rows: all, train, validation or test. By default the test rows where --test, --time, --group "
+            "or --stratified says which those are, and all rows otherwise."
+        ),
+    ] = None,
+    attacks: Annotated[str, typer.Option(help="Attacks, separated by commas.")] = ",".join(ATTACKS),
+    immutable: Immutable = None,
+    forbid: Forbid = None,
+    schema_file: SchemaFile = None,
+    sources: From = None,
+    targets: To = None,
+    seed: Seed = 0,
+    rows_seed: RowsSeed = 0,
+    data_dir: DataDir = None,
+    batch_size: BatchSize = 256,
+    memory: Memory = 512,
+    device: Device = "cpu",
+    json: Json = False,
+) -> None:
+    """Audits a model on a table: what falls to a few changed columns, per class and direction, with a report."""
+    where = device_from(device)
+    task = Task.of(data, label, schema_file, data_dir, reading=reading)
+    job = AuditJob(
+        task=task,
+        split=split or split_of(reading),
+        rows_per_class=rows_per_class,
+        budgets=budgets_from(budgets),
+        positive=positive,
+        changes=changes_from(immutable, forbid, False, None, None),
+        goal=goal_from(sources, targets),
+        attacks=[name.strip() for name in attacks.split(",")],
+        seed=seed,
+        rows_seed=rows_seed,
+        batch_size=batch_size,
+        memory=memory * 2**20,
+    )
+    steps = job.comparison().steps  # refuses what does not fit before a model is opened
+    checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
+    checkpoint.victim.to(where)
+    with progress() as bars:
+        bar = bars.add_task("audit", total=steps)
+
+        def show_progress(name: str, budget: int, rows: int) -> None:
+            bars.update(bar, advance=rows, description=f"{name}, budget {budget}")
+
+        found = run_audit(job, checkpoint, place, out_dir, show_progress)
+    if json:
+        print_json(_as_json(found))
+        return
+    say(f"[bold]{plain(found.headline)}[/]")
+    show_class_budgets(found.classes)
+    for attack, refused, reason in found.comparison.summary.refused:
+        say(f"{plain(attack)} at budget {', '.join(map(str, refused))} was refused: {plain(reason)}")
+    show_findings(found.findings)
+    say(f"records: {plain(out_dir / FILE)}\nreport: {plain(out_dir / PAGE)}")
+
+
+def _as_json(found: Audit) -> dict[str, object]:
+    return {
+        "headline": found.headline,
+        "budgets": {budget: rates.to_json() for budget, rates in found.classes.items()},
+        "findings": [f"{finding.severity}: {finding.check}: {finding.seen}" for finding in found.findings],
+        "records": str(found.folder / FILE),
+        "report": str(found.folder / PAGE),
+    }
