@@ -10,6 +10,7 @@ from torch import Tensor
 
 from hammingbox.attacks._search.combinations import points_within
 from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks.auto import Auto
 from hammingbox.attacks.exhaustive import Exhaustive
 from hammingbox.attacks.swap import Swap
 from hammingbox.certificates._search.far_pairs import Singles, try_far_pairs, try_singles
@@ -18,8 +19,12 @@ from hammingbox.certificates.result import Claims
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.threat.space import Space
+from hammingbox.victims.ablated import Ablated
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.cnn import ConvNet
+
+_MANY_POINTS = 20_000
+"""Above this number of points per row, the attack `auto` runs before the enumeration, and not only a swap search."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,19 +38,20 @@ class Exact(Certificate):
     unknown, with the radius that was proven before.
 
     Cost: with e_k the k-th elementary symmetric polynomial of (d_i - 1), at most the sum of e_k over k <= budget passes
-    per row, and a swap search per distance for victims with gradients. A row that is broken leaves at once.
+    per row, and an attack per distance above 1. A row that is broken leaves at once.
 
     Attributes:
         max_passes: forward passes per row at most.
     """
 
     exact: ClassVar[bool] = True
+    needs_passes: ClassVar[bool] = True
 
     max_passes: int = 50_000
 
-    def applies_to(self, victim: Victim, space: Space) -> str | None:  # noqa: ARG002
+    def applies_to(self, victim: Victim, space: Space) -> str | None:
         """Every victim; at large budgets rows stay unknown."""
-        if getattr(victim, "is_estimate", False):
+        if isinstance(victim, Ablated) and victim.subsets(len(space.schema.features)) is None:
             return (
                 "expected a victim whose answers are its own for the certificate exact, got votes over random "
                 "ablations, which are an estimate. Use ablation."
@@ -98,8 +104,12 @@ class Exact(Certificate):
             best.settled |= best.fooled
             enumeration.subsets(problem, best, 2, singles.impact, only=near)
             return
-        if victim.has_gradient:
+        # Rows that an attack breaks are not enumerated; a long enumeration is worth a longer attack.
+        if float(points_within(problem.candidates.counts, distance).max()) > _MANY_POINTS:
+            Auto().search(problem, random, best)
+        elif victim.has_gradient:
             Swap().search(problem, random, best)
+        best.settled |= best.fooled
         impact = singles.impact if isinstance(singles, Singles) else singles
         enumeration.subsets(problem, best, distance, impact)
 

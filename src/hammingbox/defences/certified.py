@@ -87,9 +87,7 @@ class CertifiedTraining(Defence):
         return Step(losses.mean(), {"certified_accuracy": certified})
 
 
-def _worst_differences(
-    victim: Victim, candidates: Candidates, pairs: Pairs, budget: int
-) -> Float[Tensor, "pairs"]:
+def _worst_differences(victim: Victim, candidates: Candidates, pairs: Pairs, budget: int) -> Float[Tensor, "pairs"]:
     """The largest difference of each pair within the budget, or an upper bound on it, with gradients."""
     if isinstance(victim, Windows):
         with torch.no_grad():

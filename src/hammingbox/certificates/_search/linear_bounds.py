@@ -35,9 +35,7 @@ class Lines(NamedTuple):
 def first_interval(terms: Terms, budget: int) -> Interval:
     """The first layer's inputs within the budget: for every unit, the `budget` largest changes either way."""
     layout, delta = terms.candidates.layout, terms.delta.transpose(1, 2)
-    return Interval(
-        terms.clean - top_gains(layout, -delta, budget), terms.clean + top_gains(layout, delta, budget)
-    )
+    return Interval(terms.clean - top_gains(layout, -delta, budget), terms.clean + top_gains(layout, delta, budget))
 
 
 def top_gains(layout: Layout, gains: Float[Tensor, "... options"], budget: int) -> Float[Tensor, "..."]:
@@ -93,7 +91,10 @@ def intervals_of(net: OneHotNet, terms: Terms, budget: int) -> list[Interval]:
 
 
 def logit_bounds(
-    net: OneHotNet, terms: Terms, weight: Float[Tensor, "batch bounds out"], offset: Float[Tensor, "batch bounds"],
+    net: OneHotNet,
+    terms: Terms,
+    weight: Float[Tensor, "batch bounds out"],
+    offset: Float[Tensor, "batch bounds"],
     budget: int,
 ) -> Float[Tensor, "batch bounds"]:
     """Upper bounds on weight x (last hidden layer) + offset within the budget."""
