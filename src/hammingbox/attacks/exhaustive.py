@@ -6,7 +6,7 @@ from itertools import combinations
 from math import comb
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from torch import Tensor
 
 from hammingbox.attacks._search.combinations import mixed_radix, points_within
@@ -66,9 +66,9 @@ class Exhaustive(Search):
         gradient = self._takes_gradient(problem)
         if gradient and problem.budget > 1:
             Swap(objective=self.objective).search(problem, random, best)
-        impact = self._singles(problem, best, gradient=gradient)
+        impact = self.singles(problem, best, gradient=gradient)
         for distance in range(2, problem.budget + 1):
-            self._subsets(problem, best, distance, impact)
+            self.subsets(problem, best, distance, impact)
         # A row that has run out of queries has not been tried in full.
         best.settled = enumerated & (problem.remaining > 0)
 
@@ -103,7 +103,7 @@ class Exhaustive(Search):
         """Rows on which the enumeration continues."""
         return ~best.settled & ~best.fooled if self.verdict else ~best.settled
 
-    def _singles(self, problem: Problem, best: Incumbent, *, gradient: bool) -> Float[Tensor, "batch features"]:
+    def singles(self, problem: Problem, best: Incumbent, *, gradient: bool) -> Float[Tensor, "batch features"]:
         """Distance 1, in the order of first-order gains if there is a gradient. Returns each feature's best loss."""
         moves, layout = problem.candidates.moves, problem.candidates.layout
         loss = torch.full(moves.shape, -torch.inf, device=moves.device)
@@ -136,13 +136,27 @@ class Exhaustive(Search):
             yield start, size
             start, size = start + size, 2 * size
 
-    def _subsets(
-        self, problem: Problem, best: Incumbent, distance: int, impact: Float[Tensor, "batch features"]
+    def subsets(
+        self,
+        problem: Problem,
+        best: Incumbent,
+        distance: int,
+        impact: Float[Tensor, "batch features"],
+        only: Int64[Tensor, "sets distance"] | None = None,
     ) -> None:
-        """All combinations of `distance` changed features, the most promising sets of features first."""
+        """All combinations of `distance` changed features, the most promising sets of features first.
+
+        Args:
+            problem: its budget does not matter here.
+            best: where points go; its settled rows are left out.
+            distance: number of changed features.
+            impact: what the order of sets follows: the best loss of each single feature.
+            only: these sets of features; all of them by default.
+        """
         choices = problem.candidates.counts - 1
         features = choices.shape[1]
-        subsets = torch.tensor(list(combinations(range(features), distance)), device=choices.device)
+        every = combinations(range(features), distance)
+        subsets = torch.tensor(list(every), device=choices.device) if only is None else only
         order = impact.nan_to_num(neginf=-1e6)[:, subsets].sum(2).argsort(dim=1, descending=True, stable=True)
         chunk = next(problem.micro_batches(1)).stop
         for start, size in self._rounds(len(subsets)):

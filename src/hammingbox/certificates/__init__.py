@@ -2,10 +2,21 @@
 
 from collections.abc import Callable
 
+from hammingbox.certificates.ablation import Ablation
+from hammingbox.certificates.additive import Additive
 from hammingbox.certificates.base import Certificate, CertificateResult, Claims
+from hammingbox.certificates.cascade import Cascade
+from hammingbox.certificates.exact import Exact
+from hammingbox.certificates.relaxation import Relaxation
 from hammingbox.errors import unknown_name
 
-CERTIFICATES: dict[str, Callable[..., Certificate]] = {}
+CERTIFICATES: dict[str, Callable[..., Certificate]] = {
+    "auto": Cascade,
+    "additive": Additive,
+    "relaxation": Relaxation,
+    "exact": Exact,
+    "ablation": Ablation,
+}
 
 
 def certificate_named(name: str) -> Certificate:
@@ -19,4 +30,15 @@ def certificate_named(name: str) -> Certificate:
     return CERTIFICATES[name]()
 
 
-__all__ = ["CERTIFICATES", "Certificate", "CertificateResult", "Claims", "certificate_named"]
+__all__ = [
+    "CERTIFICATES",
+    "Ablation",
+    "Additive",
+    "Cascade",
+    "Certificate",
+    "CertificateResult",
+    "Claims",
+    "Exact",
+    "Relaxation",
+    "certificate_named",
+]

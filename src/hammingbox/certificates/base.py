@@ -54,10 +54,12 @@ class Certificate(ABC):
 
     Attributes:
         exact: (class) without a limit, it leaves no row unknown: it either proves or breaks a row.
+        needs_passes: (class) it asks the victim about many points, so cheaper methods come first.
         randomised: (class) what it proves depends on the seed.
     """
 
     exact: ClassVar[bool] = False
+    needs_passes: ClassVar[bool] = False
     randomised: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -76,6 +78,17 @@ class Certificate(ABC):
     @abstractmethod
     def applies_to(self, victim: Victim, space: Space) -> str | None:
         """Why this method cannot certify a victim: "expected X, got Y." and the remedy; None if it can."""
+
+    def chosen_for(self, victim: Victim, space: Space) -> "Certificate":  # noqa: ARG002
+        """The method that certifies this victim: itself, but for methods that choose among others.
+
+        Raises:
+            InputError: there is none.
+        """
+        reason = self.applies_to(victim, space)
+        if reason is not None:
+            raise InputError(reason)
+        return self
 
     @abstractmethod
     def run(self, problem: Problem, random: RowRandom) -> Claims:
@@ -99,7 +112,7 @@ class Certificate(ABC):
         """Certifies a batch of rows, and checks the claims of the method.
 
         Args:
-            victim: borrowed; given back in the mode it came in. `applies_to` has accepted it.
+            victim: borrowed; given back in the mode it came in. `chosen_for` has accepted it.
             candidates: S(x) of each row.
             goals: what counts as success for each row. A row without a winning class is proven at once.
             budget: the largest number of changes.
@@ -176,15 +189,13 @@ class Certificate(ABC):
             VictimError: the victim does not return finite logits.
         """
         schema = threat.space.schema
-        reason = self.applies_to(victim, threat.space)
-        if reason is not None:
-            raise InputError(reason)
+        method = self.chosen_for(victim, threat.space)
         x = schema.as_ids(x).to(victim.device)
         y = schema.as_labels(y, len(x)).to(victim.device)
         if len(x) == 0:
             raise InputError("expected at least one row to certify, got none.")
         goals = (goal or AnyOther()).of(y, schema)
-        return self.certify(victim, threat.space.slots_of(x), goals, threat.budget, seed=seed, memory=memory)
+        return method.certify(victim, threat.space.slots_of(x), goals, threat.budget, seed=seed, memory=memory)
 
     @staticmethod
     def _really_broken(problem: Problem, witness: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from hammingbox.defences.ascc import ASCC
 from hammingbox.defences.base import Batch, Defence, Step
+from hammingbox.defences.certified import CertifiedTraining
 from hammingbox.defences.hotflip import HotFlipTraining
 from hammingbox.defences.l2_ball import L2Ball
 from hammingbox.defences.padvt import PAdvT
@@ -21,12 +22,14 @@ DEFENCES: dict[str, Callable[..., Defence]] = {
     "l2_ball": L2Ball,
     "ascc": ASCC,
     "ascc_public": ASCC.public,
+    "certified": CertifiedTraining,
 }
 
 __all__ = [
     "ASCC",
     "DEFENCES",
     "Batch",
+    "CertifiedTraining",
     "Defence",
     "HotFlipTraining",
     "L2Ball",

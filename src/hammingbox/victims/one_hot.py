@@ -33,3 +33,7 @@ class OneHot(Victim):
     def head(self, embedded: Embedded, ids: Ids) -> Logits:  # noqa: ARG002
         """The module itself."""
         return logits_of(self.module(embedded))
+
+    def layers(self) -> nn.Sequential | None:
+        """The module, if it is a sequence of modules."""
+        return self.module if isinstance(self.module, nn.Sequential) else None

@@ -40,6 +40,13 @@ class Victim(nn.Module, ABC):
             ids: the clean rows that the mixtures belong to; a model that masks padding reads the padding from them.
         """
 
+    def layers(self) -> nn.Sequential | None:
+        """The modules that the head applies one after the other, if it does nothing else.
+
+        Certificates that compute with weights need them; None makes a victim opaque to them.
+        """
+        return None
+
     def forward(self, ids: Ids) -> Logits:
         """Logits of rows."""
         return self.head(self.embed(ids), ids)

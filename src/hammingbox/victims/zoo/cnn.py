@@ -1,6 +1,7 @@
 """A small one-dimensional CNN for sequences of categories."""
 
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.victim import Victim
@@ -54,3 +55,18 @@ class ConvNet(Victim):
     def head(self, embedded: Embedded, ids: Ids) -> Logits:  # noqa: ARG002
         """Convolutions over positions, then a classifier."""
         return self.output(self.convolutions(embedded.transpose(1, 2)))
+
+    # For the certificate `exact`: changes that are far apart add up before the dense ReLU.
+
+    @property
+    def reach(self) -> int:
+        """How many positions to either side one change can affect in the convolutions' output."""
+        return sum((layer.kernel_size[0] - 1) // 2 for layer in self.convolutions if isinstance(layer, nn.Conv1d))
+
+    def dense_input(self, ids: Ids) -> Float[Tensor, "batch hidden"]:
+        """The first dense layer before its ReLU: linear in the convolutions' output."""
+        return self.output[:3](self.convolutions(self.embed(ids).transpose(1, 2)))
+
+    def dense_output(self, hidden: Float[Tensor, "points hidden"]) -> Logits:
+        """Logits of what `dense_input` gave."""
+        return self.output[3:](hidden)

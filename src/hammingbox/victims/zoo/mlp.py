@@ -47,3 +47,7 @@ class TableMLP(Victim):
     def head(self, embedded: Embedded, ids: Ids) -> Logits:  # noqa: ARG002
         """Classifies the concatenated columns."""
         return self.output(embedded)
+
+    def layers(self) -> nn.Sequential:
+        """The head, as modules in order."""
+        return self.output

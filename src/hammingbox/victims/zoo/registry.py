@@ -13,14 +13,20 @@ from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.bilstm import BiLSTM
 from hammingbox.victims.zoo.char_cnn import PAPER, CharCNN
 from hammingbox.victims.zoo.cnn import ConvNet
+from hammingbox.victims.zoo.linear import Linear
 from hammingbox.victims.zoo.lstm import AttentionLSTM
 from hammingbox.victims.zoo.mlp import TableMLP
+from hammingbox.victims.zoo.shallow import Shallow
+from hammingbox.victims.zoo.windows import Windows
 from hammingbox.victims.zoo.word_cnn import WordCNN
 
 VICTIMS: dict[str, Callable[..., Victim]] = {
     "lstm": AttentionLSTM,
     "cnn": ConvNet,
     "mlp": TableMLP,
+    "linear": Linear,
+    "windows": Windows,
+    "shallow": Shallow,
     "word_cnn": WordCNN,
     "bilstm": BiLSTM,
     "char_cnn": CharCNN,

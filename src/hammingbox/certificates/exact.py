@@ -1,0 +1,121 @@
+"""Any model at small budgets: every point is tried, or known from others."""
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from hammingbox.attacks._search.combinations import points_within
+from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks.auto import Auto
+from hammingbox.attacks.exhaustive import Exhaustive
+from hammingbox.attacks.swap import Swap
+from hammingbox.certificates._search.far_pairs import Singles, try_far_pairs, try_singles
+from hammingbox.certificates.base import Certificate
+from hammingbox.certificates.result import Claims
+from hammingbox.problem import Problem
+from hammingbox.seeding import RowRandom
+from hammingbox.threat.space import Space
+from hammingbox.victims.ablated import Ablated
+from hammingbox.victims.victim import Victim
+from hammingbox.victims.zoo.cnn import ConvNet
+
+_MANY_POINTS = 20_000
+"""Above this number of points per row, the attack `auto` runs before the enumeration, and not only a swap search."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exact(Certificate):
+    """Enumeration of every point within the budget, one distance after the other.
+
+    Guarantee: the victim itself was asked about every point, so a row is proven or broken, with its exact radius. The
+    one exception are convolution nets (`cnn`) at two changes: for features that are farther apart than the convolutions
+    reach, the answer is computed from those to the single changes, and the victim is asked only where that answer is
+    within 1e-4 of breaking the row. A row whose next distance would need more than `max_passes` passes in all is
+    unknown, with the radius that was proven before.
+
+    Cost: with e_k the k-th elementary symmetric polynomial of (d_i - 1), at most the sum of e_k over k <= budget passes
+    per row, and an attack per distance above 1. A row that is broken leaves at once.
+
+    Attributes:
+        max_passes: forward passes per row at most.
+    """
+
+    exact: ClassVar[bool] = True
+    needs_passes: ClassVar[bool] = True
+
+    max_passes: int = 50_000
+
+    def applies_to(self, victim: Victim, space: Space) -> str | None:
+        """Every victim; at large budgets rows stay unknown."""
+        if isinstance(victim, Ablated) and victim.subsets(len(space.schema.features)) is None:
+            return (
+                "expected a victim whose answers are its own for the certificate exact, got votes over random "
+                "ablations, which are an estimate. Use ablation."
+            )
+        return None
+
+    def run(self, problem: Problem, random: RowRandom) -> Claims:
+        """Enumerates distance 1, then 2, up to the budget."""
+        radius = torch.zeros_like(problem.rows)
+        best = Incumbent(problem)
+        counts = problem.candidates.counts
+        singles: Singles | Float[Tensor, "batch features"] | None = None
+        for distance in range(1, problem.budget + 1):
+            # `settled` rows take no part: broken, or too many points from here on.
+            best.settled |= best.fooled | (points_within(counts, distance) > self.max_passes)
+            open_ = ~best.settled
+            if not bool(open_.any()):
+                break
+            part = problem.within(distance)
+            if singles is None:
+                singles = self._singles(part, best)
+            else:
+                self._larger(part, best, distance, singles, random)
+            radius = torch.where(open_ & ~best.fooled, distance, radius)
+        proven = radius >= problem.budget
+        bound = torch.where(proven, best.loss.double().clamp(max=0.0), torch.inf)
+        return Claims(radius, torch.where(best.fooled[:, None], best.slots, 0), bound)
+
+    def _singles(self, problem: Problem, best: Incumbent) -> Singles | Float[Tensor, "batch features"]:
+        victim = problem.victim
+        if isinstance(victim, ConvNet):
+            with torch.no_grad():
+                return try_singles(victim, problem, best)
+        return Exhaustive(verdict=True).singles(problem, best, gradient=victim.has_gradient)
+
+    def _larger(
+        self,
+        problem: Problem,
+        best: Incumbent,
+        distance: int,
+        singles: Singles | Float[Tensor, "batch features"],
+        random: RowRandom,
+    ) -> None:
+        """All points at one distance of at least 2."""
+        enumeration, victim = Exhaustive(verdict=True), problem.victim
+        if isinstance(singles, Singles) and isinstance(victim, ConvNet) and distance == 2:
+            near, far = _near_and_far(problem.candidates.layout.features, 2 * victim.reach, best.slots.device)
+            with torch.no_grad():
+                try_far_pairs(victim, problem, best, singles, far)
+            best.settled |= best.fooled
+            enumeration.subsets(problem, best, 2, singles.impact, only=near)
+            return
+        # Rows that an attack breaks are not enumerated; a long enumeration is worth a longer attack.
+        if float(points_within(problem.candidates.counts, distance).max()) > _MANY_POINTS:
+            Auto().search(problem, random, best)
+        elif victim.has_gradient:
+            Swap().search(problem, random, best)
+        best.settled |= best.fooled
+        impact = singles.impact if isinstance(singles, Singles) else singles
+        enumeration.subsets(problem, best, distance, impact)
+
+
+def _near_and_far(features: int, reach: int, device: torch.device) -> tuple[Int64[Tensor, "near 2"], Tensor]:
+    """Pairs of features that are at most `reach` apart, and the others."""
+    pairs = torch.tensor(list(combinations(range(features), 2)), device=device).reshape(-1, 2)
+    near = pairs[:, 1] - pairs[:, 0] <= reach
+    return pairs[near], pairs[~near]

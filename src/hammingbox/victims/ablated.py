@@ -1,0 +1,141 @@
+"""Randomized ablation (Levine and Feizi 2020): a new classifier that votes over rows of which it sees k features."""
+
+from itertools import combinations
+from math import comb
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
+
+from hammingbox.errors import InputError, VictimError
+from hammingbox.seeding import torch_generator
+from hammingbox.settings import whole_number
+from hammingbox.types import Embedded, Ids, Logits
+from hammingbox.victims.victim import Victim
+
+_MOST_VOTES = 1_000_000
+_ROWS_AT_ONCE = 512
+
+Kept = Bool[Tensor, "votes features"]
+"""Which features are seen; the others are ablated."""
+
+
+class Ablated(Victim):
+    """Votes over random subsets of k features; the other features are hidden from the model.
+
+    A hidden feature has the zero vector in place of its category's vector, or the category `mask` (a word such as
+    <unknown> for text, and always for a black box). What the model sees of a hidden feature does not depend on its
+    category, so a change of r features leaves every vote alone whose subset has none of them: that is what the
+    certificate `ablation` counts. The model must have been trained on ablated rows (the defence `ablation`).
+
+    The classifier that is certified votes over all C(n, k) subsets. If there are at most `votes` of them, these votes
+    are cast, and answers are exact. Otherwise answers are an estimate from `votes` subsets, the same for every row.
+
+    Args:
+        victim: the model that votes.
+        k: features that it sees.
+        votes: subsets for an answer.
+        mask: the category that is written over hidden features; the zero vector without it.
+        seed: of the subsets.
+
+    Raises:
+        InputError: k or votes are out of range, or a black box without a mask.
+    """
+
+    has_gradient = False
+
+    def __init__(self, victim: Victim, k: int, *, votes: int = 1000, mask: int | None = None, seed: int = 0) -> None:
+        super().__init__()
+        if isinstance(victim, Ablated):
+            raise InputError("expected a model to ablate, got an Ablated one. Pass the model inside it.")
+        if mask is None and not victim.has_gradient:
+            raise InputError(
+                f"expected a category to write over hidden features of {type(victim).__name__}, got none. Pass mask=..."
+            )
+        self.victim = victim
+        self.k = whole_number("k", k)
+        self.votes = whole_number("votes", votes, most=_MOST_VOTES)
+        self.mask = None if mask is None else whole_number("mask", mask, least=0)
+        self.seed = seed
+        self.name = f"Ablated(k={k}, votes={votes}, mask={mask}, seed={seed}) of {victim.name}"
+        self.register_buffer("setting", torch.tensor([k, votes, -1 if mask is None else mask, seed], device="cpu"))
+
+    @property
+    def device(self) -> torch.device:
+        """That of the model."""
+        return self.victim.device
+
+    def subsets(self, features: int) -> Kept | None:
+        """All subsets of k features, if there are at most `votes`.
+
+        Raises:
+            InputError: rows have fewer than k features.
+        """
+        if self.k > features:
+            raise InputError(f"expected k of at most the {features} features, got {self.k}.")
+        if comb(features, self.k) > self.votes:
+            return None
+        chosen = torch.tensor(list(combinations(range(features), self.k)), device=self.device)
+        kept = torch.zeros(len(chosen), features, dtype=torch.bool, device=self.device)
+        return kept.scatter_(1, chosen, True)
+
+    def random_subsets(self, features: int, count: int, seed: int) -> Kept:
+        """Subsets of k features, drawn uniformly and independently."""
+        noise = torch.rand(count, features, generator=torch_generator(seed), device="cpu")
+        kept = torch.zeros(count, features, dtype=torch.bool, device="cpu")
+        return kept.scatter_(1, noise.topk(self.k, dim=1).indices, True).to(self.device)
+
+    def answers_to_ablated(self, ids: Ids, kept: Bool[Tensor, "batch features"]) -> Logits:
+        """The model's logits for rows of which it sees the kept features."""
+        return ablated_logits(self.victim, ids, kept, self.mask)
+
+    def counts(self, ids: Ids, kept: Kept) -> Int64[Tensor, "batch classes"]:
+        """How many subsets vote for each class, row by row; of equal logits the first class has the vote."""
+        return torch.stack([self._vote(row, kept) for row in ids]) if len(ids) else self._none()
+
+    def forward(self, ids: Ids) -> Logits:
+        """Votes for each class."""
+        kept = self.subsets(ids.shape[1])
+        if kept is None:
+            kept = self.random_subsets(ids.shape[1], self.votes, self.seed)
+        return self.counts(ids, kept).double()
+
+    def embed(self, ids: Ids) -> Embedded:  # noqa: ARG002
+        """Raises VictimError: votes have no gradient."""
+        raise VictimError("expected a victim with gradients, got votes over ablations. Use a black-box attack.")
+
+    def head(self, embedded: Embedded, ids: Ids) -> Logits:  # noqa: ARG002
+        """Raises VictimError: votes have no gradient."""
+        raise VictimError("expected a victim with gradients, got votes over ablations. Use a black-box attack.")
+
+    def _vote(self, row: Int64[Tensor, "features"], kept: Kept) -> Int64[Tensor, "classes"]:
+        found: list[Tensor] = []
+        classes = 0
+        for part in kept.split(_ROWS_AT_ONCE):
+            logits = self.answers_to_ablated(row.expand(len(part), -1), part)
+            classes = logits.shape[1]
+            found.append(logits.argmax(1))
+        return torch.bincount(torch.cat(found), minlength=classes)
+
+    def _none(self) -> Int64[Tensor, "batch classes"]:
+        raise InputError("expected at least one row, got none.")
+
+
+def ablated_logits(victim: Victim, ids: Ids, kept: Bool[Tensor, "batch features"], mask: int | None = None) -> Logits:
+    """A model's logits for rows of which it sees the kept features only.
+
+    Neither the vectors nor the ids that the model gets depend on a hidden feature's category.
+    """
+    if mask is not None:
+        return victim(torch.where(kept, ids, mask))
+    shown = torch.where(kept, ids, 0)
+    embedded = victim.embed(shown)
+    return victim.head(embedded * kept[:, :, None].to(embedded.dtype), shown)
+
+
+def kept_at_random(
+    shape: tuple[int, int], k: int, noise: Float[Tensor, "batch features"]
+) -> Bool[Tensor, "batch features"]:
+    """One subset of k features for each row, from uniform noise."""
+    kept = torch.zeros(shape, dtype=torch.bool, device=noise.device)
+    return kept.scatter_(1, noise.topk(min(k, shape[1]), dim=1).indices, True)
