@@ -167,9 +167,12 @@ class TreeEnsemble:
         whole = (np.abs(mantissa) * 2.0**53).astype(np.int64)
         trailing = np.round(np.log2((whole & -whole).astype(np.float64))).astype(np.int64)
         quantum = int((exponent - 53 + trailing).min())
-        if np.log2(2 * self.magnitude) - quantum < 52:
+        # Sums of differences of leaves are up to 32 times as large. Different probabilities must stay different when
+        # they are divided by their sum and their logarithms are taken.
+        bits = 48 if self.link == "scores" else 40
+        if np.log2(self.magnitude) - quantum < bits:
             return 0.0
-        return 4 * (self.trees + 2) * 2.0**-53 * self.magnitude
+        return 2.0 ** (6 - 53) * (self.trees + 2) * self.magnitude
 
 
 class _Bits:

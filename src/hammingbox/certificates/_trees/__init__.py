@@ -1,0 +1,1 @@
+"""What the exact search over tree ensembles is made of."""

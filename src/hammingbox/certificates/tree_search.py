@@ -1,0 +1,130 @@
+"""Exact search over tree ensembles: the smallest number of changes that breaks each row."""
+
+from dataclasses import dataclass
+from time import perf_counter
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+
+from hammingbox.certificates._trees.expansion import Moves
+from hammingbox.certificates._trees.leaf_boxes import LeafBoxes
+from hammingbox.certificates._trees.row_search import Effort, Outcome, search_row
+from hammingbox.certificates.base import Certificate, Claims
+from hammingbox.problem import Problem
+from hammingbox.seeding import RowRandom
+from hammingbox.threat.candidates import Candidates
+from hammingbox.threat.space import Space
+from hammingbox.victims.trees.ensemble import FloatArray, IntArray, TreeEnsemble
+from hammingbox.victims.trees.tree_victim import TreeVictim
+from hammingbox.victims.victim import Victim
+
+_BOXES: "WeakKeyDictionary[TreeEnsemble, LeafBoxes]" = WeakKeyDictionary()
+"""The leaves of ensembles that were searched before; they are a function of the ensemble."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeSearch(Certificate):
+    """Decides every row of a tree ensemble by branch and bound.
+
+    Guarantee: a row that is proven at r has no point of S(x) within r changes that meets the goal, in exact arithmetic
+    over the model's leaf values. Sums are taken in float64 and are exact for leaf values of float32 (XGBoost) and for
+    forests of pure leaves; otherwise leads within `TreeEnsemble.rounding` of 0 (about 1e-11 of the largest sum) count
+    as reached, and a row whose witness the victim then does not confirm is unknown. XGBoost itself adds in float32: its
+    own answer may differ where the lead is below about 1e-7 times the number of trees.
+
+    A row that runs into a limit is unknown, with the radius that was proven by then.
+
+    Cost: no forward passes but one for the clean row and one for a witness. Time grows with the leaves that are within
+    r changes of the row.
+
+    Attributes:
+        nodes: expansions of each row at most.
+        seconds: time of each row at most; with a limit of time, what is unknown depends on the machine.
+    """
+
+    exact = True
+
+    nodes: int = 20_000
+    seconds: float | None = None
+
+    def applies_to(self, victim: Victim, space: Space) -> str | None:
+        """It needs the trees, over the features of the space."""
+        if not isinstance(victim, TreeVictim):
+            return (
+                f"expected a TreeVictim, got {type(victim).__name__}. "
+                "Make one with tree_victim(model, schema) if the model is made of trees."
+            )
+        if victim.ensemble.cardinalities != space.schema.cardinalities:
+            return "expected trees over the features of the space, got others. Use one schema for both."
+        return None
+
+    def run(self, problem: Problem, random: RowRandom) -> Claims:  # noqa: ARG002
+        """Row by row."""
+        victim = problem.victim
+        assert isinstance(victim, TreeVictim)
+        ensemble, boxes = victim.ensemble, leaf_boxes(victim.ensemble)
+        wins = problem.goal.wins.cpu().numpy()
+        sums = victim.sums(problem.candidates.clean).cpu().numpy()
+        radius = torch.zeros_like(problem.rows)
+        witness = problem.clean_slots.clone()
+        bound, seconds = (torch.zeros(len(problem), dtype=torch.float64, device=radius.device) for _ in range(2))
+        for row in range(len(problem)):
+            begin = perf_counter()
+            moves = distinct_moves(boxes, problem.candidates, row)
+            pairs, leads = _rivals(boxes.values, sums[row], wins[row])
+            outcome = search_row(
+                boxes,
+                pairs,
+                leads,
+                problem.candidates.clean[row].cpu().numpy(),
+                moves,
+                problem.budget,
+                tolerance=ensemble.rounding,
+                effort=Effort(self.nodes, begin + (self.seconds or np.inf)),
+            )
+            radius[row], bound[row] = outcome.radius, _margin(outcome, ensemble)
+            if outcome.witness is not None:
+                chosen = moves.take(outcome.witness)
+                witness[row, torch.from_numpy(chosen.feature)] = torch.from_numpy(chosen.slot).to(witness.device)
+            seconds[row] = perf_counter() - begin
+        return Claims(radius, witness, bound, seconds)
+
+
+def leaf_boxes(ensemble: TreeEnsemble) -> LeafBoxes:
+    """The leaves of an ensemble, made once."""
+    if ensemble not in _BOXES:
+        _BOXES[ensemble] = LeafBoxes.of(ensemble)
+    return _BOXES[ensemble]
+
+
+def distinct_moves(boxes: LeafBoxes, candidates: Candidates, row: int) -> Moves:
+    """The changes that S(x) allows, one for each group of categories that the trees tell apart."""
+    layout = candidates.layout
+    option = candidates.moves[row].nonzero()[:, 0]
+    feature, slot = layout.feature_of[option].cpu().numpy(), layout.slot_of[option].cpu().numpy()
+    category = candidates.ids[row, option].cpu().numpy()
+    clean = candidates.clean[row].cpu().numpy()
+    group = boxes.groups[feature, category]
+    key = np.where(group == boxes.groups[feature, clean[feature]], -1, feature * boxes.groups.shape[1] + group)
+    found, first = np.unique(key, return_index=True)  # sorted by feature
+    return Moves(feature, category, slot).take(first[found >= 0])
+
+
+def _rivals(values: FloatArray, sums: FloatArray, wins: IntArray) -> tuple[list[FloatArray], list[FloatArray]]:
+    """For each winning class, what the leaves add to its leads over the other classes, and these leads now."""
+    winning, losing = np.flatnonzero(wins), np.flatnonzero(~wins)
+    pairs = [values[:, [k]] - values[:, losing] for k in winning]
+    return pairs, [sums[k] - sums[losing] for k in winning]
+
+
+def _margin(outcome: Outcome, ensemble: TreeEnsemble) -> float:
+    """A bound on the lead as a bound on the margin of the victim's logits.
+
+    The logits of a forest are the logarithms of its probabilities. If the probability p of the rival is at most that
+    of another class plus b < 0, then the difference of their logarithms is at most log((1 + b) / (1 - b)).
+    """
+    if ensemble.link == "scores" or not np.isfinite(outcome.bound):
+        return outcome.bound
+    lead = outcome.bound / ensemble.trees
+    return np.inf if lead > 0 else float(np.log((1 + lead) / (1 - lead)))
