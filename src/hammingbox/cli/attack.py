@@ -9,6 +9,7 @@ from rich.table import Table
 
 from hammingbox.attacks import ATTACKS
 from hammingbox.cli.console import out, plain, print_json, progress, say
+from hammingbox.cli.findings import exit_if_nothing_attacked, show_findings
 from hammingbox.cli.options import (
     BatchSize,
     DataDir,
@@ -35,6 +36,7 @@ from hammingbox.cli.options import (
     device_from,
     goal_from,
 )
+from hammingbox.evaluation.diagnose import by_severity, diagnose_data
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import MemoryStore, open_store
 from hammingbox.threat.threat_model import ThreatModel
@@ -86,21 +88,26 @@ def attack(
             split=split, seed=seed, batch_size=batch_size, memory=memory * 2**20,
             on_rows=lambda done, _broken: bars.update(bar, advance=done),
         )  # fmt: skip
+    findings = by_severity([*result.findings, *diagnose_data(task.splits)])
     facts: dict[str, Any] = result.summary() | {"attack": name, "settings": repr(chosen)}
     if store.path is not None:
         facts["file"] = str(store.path)
     if json:
-        print_json(facts)
-        return
+        print_json(facts | {"findings": [finding.to_json() for finding in findings]})
+    else:
+        show_findings(findings)
+        _show(facts)
+    exit_if_nothing_attacked(findings)
+
+
+def _show(facts: dict[str, Any]) -> None:
     low, high = facts["success_interval"]
     attacked = facts["attacked"]
     whom = "those" if attacked == facts["correct"] else f"the {attacked} of those that the goal is about"
     table = Table(show_header=False, box=None)
     table.add_row("rows", f"{facts['rows']}, {facts['correct']} right before")
-    table.add_row(
-        "success rate",
-        f"[bold]{100 * facts['success_rate']:.1f} %[/] of {whom} ({100 * low:.1f} to {100 * high:.1f} %)",
-    )
+    rate = f"[bold]{100 * facts['success_rate']:.1f} %[/] of {whom} ({100 * low:.1f} to {100 * high:.1f} %)"
+    table.add_row("success rate", rate if attacked else "unknown: no row was attacked")
     if facts["proven"]:
         table.add_row("proven", f"{facts['proven']} rows cannot be broken within the budget")
     table.add_row("robust error", f"{100 * facts['robust_error']:.1f} % of all rows")

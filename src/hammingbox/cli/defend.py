@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from hammingbox.cli.console import plain, print_json, say
+from hammingbox.cli.findings import show_doubts
 from hammingbox.cli.options import (
     DataDir,
     DataName,
@@ -105,6 +106,7 @@ def defend(
     if json:
         print_json(facts)
         return
+    show_doubts(facts["findings"])
     robust = facts["robust_validation_accuracy"]
     attacked = "" if robust is None else f", [bold]{100 * robust:.1f} %[/] of attacked validation rows"
     say(

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from hammingbox.cli.console import plain, print_json, say
+from hammingbox.cli.findings import show_doubts
 from hammingbox.cli.options import DataDir, DataName, Device, Json, Label, Overwrite, SchemaFile, Task, device_from
 from hammingbox.cli.training_progress import training_progress
 from hammingbox.training.released_job import RELEASED, take_released
@@ -57,6 +58,7 @@ def train(
     if json:
         print_json(facts)
         return
+    show_doubts(facts["findings"])
     say(
         f"{facts['model']} on {plain(data)}: test accuracy [bold]{100 * facts['test_accuracy']:.2f} %[/] "
         f"({facts['epochs']} epochs, {facts['seconds']:.0f} s), written to {plain(out_dir)}"

@@ -5,6 +5,8 @@ from typing import Any
 
 from hammingbox.attacks.base import Attack
 from hammingbox.data.dataset import Dataset
+from hammingbox.evaluation.diagnose.finding import Finding
+from hammingbox.evaluation.diagnose.row_checks import diagnose_rows
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
 from hammingbox.threat.goal import AnyOther, Goal
@@ -43,6 +45,11 @@ class Evaluation:
     def clean_error(self) -> Rate:
         """Rows that are wrong without an attack, over all rows."""
         return Rate(len(self.rows) - self.accuracy.hits, len(self.rows))
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What its rows say against it: too few of them, absent classes, a collapsed or confused victim."""
+        return diagnose_rows(self.rows, self.data.schema, goal=self.goal)
 
     def summary(self) -> dict[str, Any]:
         """One flat JSON object: rates with their intervals, mean distance of successes, passes and seconds."""

@@ -9,12 +9,13 @@ from typing import Any
 from hammingbox.data.dataset import Splits
 from hammingbox.defences import Defence, Standard
 from hammingbox.errors import FileError
-from hammingbox.evaluation.accuracy import accuracy
+from hammingbox.evaluation.accuracy import accuracy, clean_answers, right_share
 from hammingbox.files import sha256
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.cost import relative_cost
+from hammingbox.training.doubts import training_doubts
 from hammingbox.training.history import HISTORY, Epoch, Progress, best_epoch, write_history
 from hammingbox.training.loop import fit
 from hammingbox.training.state import STATE, forget_state
@@ -85,7 +86,7 @@ def train_victim(
         victim, splits, config,
         defence=defence, threat=threat, goal=goal, folder=folder, on_epoch=record, on_step=on_step,
     )  # fmt: skip
-    best = best_epoch(history)
+    best, answers = best_epoch(history), clean_answers(victim, splits.test)
     facts: dict[str, Any] = {
         "data": data,
         "data_sha256": splits.train.digest,
@@ -101,7 +102,8 @@ def train_victim(
         "epoch_seconds": sum(epoch.seconds for epoch in history) / len(history),
         "validation_accuracy": accuracy(victim, splits.validation),
         "robust_validation_accuracy": best.robust_accuracy,
-        "test_accuracy": accuracy(victim, splits.test),
+        "test_accuracy": right_share(answers, splits.test),
+        "findings": training_doubts(answers, splits),
     }
     if threat is not None:
         facts["goal"] = goal.to_json()

@@ -6,7 +6,8 @@ from typing import Any
 
 from hammingbox.data.dataset import Splits
 from hammingbox.defences import Standard
-from hammingbox.evaluation.accuracy import accuracy
+from hammingbox.evaluation.accuracy import clean_answers, right_share
+from hammingbox.training.doubts import training_doubts
 from hammingbox.training.job import keep_finished
 from hammingbox.victims.released import released_victim
 
@@ -33,6 +34,7 @@ def take_released(
     """
     keep_finished(folder, overwrite)
     checkpoint = released_victim(data, data_dir=data_dir)
+    answers = clean_answers(checkpoint.victim, splits.test)
     facts: dict[str, Any] = {
         "data": data,
         "data_sha256": None,  # the rows it was trained on are not public
@@ -43,7 +45,8 @@ def take_released(
         "config": {},
         "epochs": 0,
         "seconds": 0.0,
-        "test_accuracy": accuracy(checkpoint.victim, splits.test),
+        "test_accuracy": right_share(answers, splits.test),
+        "findings": training_doubts(answers, splits),
     }
     replace(checkpoint, training=facts | checkpoint.training).save(folder)
     return facts

@@ -5,6 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from hammingbox.data.schema import Schema
+from hammingbox.errors import HammingboxError
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.report.labels import attack_labels, goal_in_words, space_in_words, victim_labels
 from hammingbox.report.page.commands import commands
@@ -13,6 +17,7 @@ from hammingbox.report.recorded_checks import findings_of
 from hammingbox.report.result_set import ResultSet
 from hammingbox.report.run_rows import RunFacts
 from hammingbox.running.store import FILE, Run, Store, open_store
+from hammingbox.threat.goal import Goal, goal_from_json
 
 PAGE = "report.html"
 
@@ -74,6 +79,7 @@ def _result_set(store: Store, runs: Sequence[Run]) -> ResultSet:
         schema=schema,
         space=space_in_words(store.space(runs[0])),
         goal=goal_in_words(store.goal(runs[0])),
+        aim=_aim(store, runs[0], schema),
     )
     attacks, victims = attack_labels([(run.name, run.key.attack, "") for run in runs]), victim_labels(runs)
     for run, attack in zip(runs, attacks, strict=True):
@@ -94,6 +100,16 @@ def _result_set(store: Store, runs: Sequence[Run]) -> ResultSet:
         )
         results.add(facts, store.rows(run.id) if run.rows else None)
     return results
+
+
+def _aim(store: Store, run: Run, schema: Schema) -> Goal | None:
+    """The goal of a run; None if it is a user's own, which a store cannot hold, or damaged."""
+    try:
+        goal = goal_from_json(store.goal(run))
+        goal.of(torch.arange(len(schema.classes)), schema)
+    except HammingboxError:
+        return None
+    return goal
 
 
 def _findings(results: ResultSet, runs: Sequence[Run], queried: Mapping[str, Sequence[Finding]]) -> list[Finding]:
