@@ -3,9 +3,10 @@
     python tools/kills.py [--kills 100] [--seed 0]
 
 Each command (train, defend, compare, reproduce) runs once undisturbed, then again in another folder, killed at a random
-moment of its time and given again until it has been killed often enough; the last time it may end. The records, tables
-and weights of both folders must be equal, times aside. A command that finishes before its kill starts over in a new
-folder. Prints the kills by what they hit; exits with 1 if anything differs.
+moment of its time and given again until it has been killed often enough; the last time it may end. Every fourth kill
+falls into the import and the start-up, the seconds that `hammingbox --help` takes. The records, tables and weights of
+both folders must be equal, times aside. A command that finishes before its kill starts over in a new folder. Prints the
+kills of every command; exits with 1 if anything differs.
 """
 
 import argparse
@@ -99,17 +100,19 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=100, help="in all, shared by the commands")
     parser.add_argument("--seed", type=int, default=0, help="of the moments")
     options = parser.parse_args()
-    chance, different, counted = random.Random(options.seed), [], Counter[str]()
+    chance, different, counted, early = random.Random(options.seed), list[str](), Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
         _run(("train", "splice", *_SMALL, "--epochs", "2", "--out", str(root / "victim")))
-        commands = _commands(root / "victim")
+        commands, start_up = _commands(root / "victim"), _run(("--help",))
         for name, command in commands.items():
             whole, torn = root / name / "whole", root / name / "torn"
             seconds, wanted, comparisons = _run(command(whole)), left_behind(whole), 0
             while counted[name] < options.kills // len(commands):
-                if _killed(command(torn), chance.uniform(0.05, seconds)):
+                moment = chance.uniform(0.05, seconds if counted[name] % 4 else start_up)
+                if _killed(command(torn), moment):
                     counted[name] += 1
+                    early[name] += moment <= start_up
                     continue
                 comparisons += 1
                 different += [name] * (left_behind(torn) != wanted)
@@ -117,9 +120,10 @@ def main() -> None:
             while _killed(command(torn), 600):
                 pass
             different += [name] * (left_behind(torn) != wanted)
-            print(f"{name}: {counted[name]} kills within {seconds:.1f} s, {comparisons + 1} finished, "
+            print(f"{name}: {counted[name]} kills within {seconds:.1f} s, {early[name]} of them in the first "
+                  f"{start_up:.1f} s, {comparisons + 1} finished, "
                   f"{'DIFFERENT' if name in different else 'equal'}", flush=True)  # fmt: skip
-    print(f"{counted.total()} kills: {len(different)} results differ")
+    print(f"{counted.total()} kills, {early.total()} during import and start-up: {len(different)} results differ")
     if different:
         sys.exit(1)
 

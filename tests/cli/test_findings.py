@@ -7,7 +7,7 @@ import pytest
 import torch
 from typer.testing import CliRunner, Result
 
-from hammingbox import Checkpoint, Splits, build
+from hammingbox import Checkpoint, Rate, Splits, build
 from hammingbox.cli.app import app
 from hammingbox.cli.findings import show_findings
 from hammingbox.evaluation.diagnose.finding import few_rows
@@ -49,5 +49,5 @@ def test_an_error_is_exit_code_1(splice_splits: Splits, tmp_path: Path) -> None:
 def test_findings_and_none(capsys: pytest.CaptureFixture[str]) -> None:
     show_findings([])
     assert capsys.readouterr().out == "diagnostics: no check found a problem\n"
-    show_findings([few_rows(4)])
-    assert "note few rows: only 4 rows" in capsys.readouterr().out
+    show_findings([few_rows(Rate(1, 4), 30)], whose="mine")
+    assert "mine: warning few rows: the success rate is over 4 attacked rows: 25 %" in capsys.readouterr().out

@@ -1,5 +1,7 @@
 """Every check of the evaluation fires on a victim made to deserve it, and stays silent on a sound one."""
 
+from pathlib import Path
+
 import torch
 
 from hammingbox import ATTACKS, Dataset, FullSpace, Rate, Schema, ThreatModel
@@ -120,7 +122,11 @@ def test_every_check_has_a_distinct_slug() -> None:
         finding.probabilities_as_logits("error"), finding.saturated_softmax(1, 2), finding.not_finite_gradients(1, 2),
         finding.zero_gradients(1, 2), finding.misleading_gradients(0.1), finding.random_wins(1, rate, ("ga", rate)),
         finding.gradient_free_wins(1, ("pcaa", rate), ("ga", rate)), finding.success_falls("ga", (1, rate), (2, rate)),
-        finding.unequal_rows(1, 2, 3), finding.few_rows(1), finding.broken_and_proven(1, 2),
+        finding.unequal_rows(1, 2, 3), finding.few_rows(rate, 30), finding.broken_and_proven(1, 2),
+        finding.nothing_attacked(9, 0), finding.collapsed_victim("a", 9, 5, 9), finding.never_predicted(["a"], 5, 9),
+        finding.worse_than_majority(rate, "a", 2), finding.classes_in_another_order([("a", "b")], rate, 2),
+        finding.absent_class(["a"], 9), finding.class_not_attacked(["a"], 9),
+        finding.leaked_label([("x", 9)], 9, 5),
     ]  # fmt: skip
     builders = [
         value for value in vars(finding).values() if getattr(value, "__annotations__", {}).get("return") is Finding
@@ -130,4 +136,13 @@ def test_every_check_has_a_distinct_slug() -> None:
         "train-mode", "finite-logits", "deterministic-victim", "logits", "saturated-softmax", "finite-gradients",
         "zero-gradients", "soft-against-discrete", "random-search-wins", "gradient-free-attack-wins",
         "success-falls-with-budget", "unequal-rows", "few-rows", "broken-and-proven",
+        "nothing-attacked", "collapsed-victim", "class-never-predicted", "no-better-than-the-majority-class",
+        "class-order", "absent-class", "class-not-attacked", "leaked-label",
     }  # fmt: skip
+    pages = {path.stem for path in Path("docs/diagnostics").glob("*.md")} - {"index"}
+    assert pages == {one.slug for one in found}, "every finding has its page, and no page is left over"
+    index, site = Path("docs/diagnostics/index.md").read_text(), Path("mkdocs.yml").read_text()
+    for one in found:
+        assert f"[{one.check}]({one.slug}.md)" in index
+        assert f"- {one.check}: diagnostics/{one.slug}.md" in site
+        assert Path(f"docs/diagnostics/{one.slug}.md").read_text().startswith(f"# {one.check}\n")

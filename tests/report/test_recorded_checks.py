@@ -57,8 +57,8 @@ def test_an_attack_of_the_users_own_is_no_rival_of_gradient_attacks() -> None:
     assert "gradient-free attack wins" not in checks(results)
 
 
-def test_what_a_query_found_goes_first_and_replaces_the_same_check() -> None:
+def test_what_a_query_found_replaces_the_same_check() -> None:
     results = toy_results(LETTERS, attacks=("ga",), budgets=(1,))
     queried = [Finding("few rows", "error", "queried", "it means", "do")]
     assert findings_of(results, "toy", queried) == queried
-    assert [finding.severity for finding in findings_of(results, "toy")] == ["note"]
+    assert [finding.severity for finding in findings_of(results, "toy")] == ["warning"]

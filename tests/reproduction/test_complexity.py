@@ -1,6 +1,7 @@
 """Costs: what the meter counts is what the formulas say."""
 
 from hammingbox.reproduction.complexity import AXES, COMPLEXITY, METHODS, POINTS
+from hammingbox.running.verify_store import verify_store
 from hammingbox.studies.study import Size
 from hammingbox.studies.workspace import Workspace
 from toys.studies import number
@@ -19,3 +20,6 @@ def test_measured_passes_equal_the_formulas(workspace: Workspace) -> None:
     assert growth["pcaa", "k^ε"] == 1
     assert growth["gsa", "n^k"] == 0
     assert growth["gsa", "k^ε"] > 3  # d = 4, and a constant of 3 passes
+    checked = verify_store(workspace.folder)
+    assert checked.ok, checked.problems[:3]
+    assert checked.rows == 2 * len(METHODS) * len(POINTS), "its random rows are found again"

@@ -79,7 +79,7 @@ class Certificate(ABC):
     def applies_to(self, victim: Victim, space: Space) -> str | None:
         """Why this method cannot certify a victim: "expected X, got Y." and the remedy; None if it can."""
 
-    def chosen_for(self, victim: Victim, space: Space) -> "Certificate":  # noqa: ARG002
+    def chosen_for(self, victim: Victim, space: Space) -> "Certificate":
         """The method that certifies this victim: itself, but for methods that choose among others.
 
         Raises:

@@ -10,6 +10,7 @@ from rich.table import Table
 from hammingbox.attacks import ATTACKS
 from hammingbox.cli.class_tables import interval, show_classes, shown_rate
 from hammingbox.cli.console import out, plain, print_json, progress, say
+from hammingbox.cli.findings import exit_if_nothing_attacked, show_findings
 from hammingbox.cli.options import (
     BatchSize,
     DataDir,
@@ -41,7 +42,9 @@ from hammingbox.cli.options import (
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import DrawHow, Positive, Rows, RowsPerClass, RowsSeed, sample_from
 from hammingbox.data.reading import Reading
-from hammingbox.evaluation.class_rates import class_rates_of
+from hammingbox.evaluation.class_rates import ClassRates, class_rates_of
+from hammingbox.evaluation.diagnose import by_severity, diagnose_data
+from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import MemoryStore, open_store
 from hammingbox.threat.threat_model import ThreatModel
@@ -103,14 +106,24 @@ def attack(
         )  # fmt: skip
     sample = reference.sample
     classes = class_rates_of(
-        result.rows, task.splits.schema.classes, population=sample and sample.population, positive=positive
+        result.rows,
+        task.splits.schema.classes,
+        population=None if sample is None else sample.population,
+        positive=positive,
     )
+    findings = by_severity([*result.findings, *diagnose_data(task.splits)])
     facts: dict[str, Any] = result.summary() | {"attack": name, "settings": repr(chosen)} | classes.to_json()
     if store.path is not None:
         facts["file"] = str(store.path)
     if json:
-        print_json(facts)
-        return
+        print_json(facts | {"findings": [finding.to_json() for finding in findings]})
+    else:
+        show_findings(findings)
+        _show(facts, result, classes)
+    exit_if_nothing_attacked(findings)
+
+
+def _show(facts: dict[str, Any], result: Evaluation, classes: ClassRates) -> None:
     attacked = facts["attacked"]
     whom = "those" if attacked == facts["correct"] else f"the {attacked} of those that the goal is about"
     table = Table(show_header=False, box=None)

@@ -1,5 +1,6 @@
 """`hammingbox compare`: several attacks at several budgets on the same rows, as a table and a report."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -7,8 +8,9 @@ from typing import Annotated
 import typer
 
 from hammingbox.attacks import attack_named
-from hammingbox.cli.comparison_tables import show, show_models
+from hammingbox.cli.comparison_tables import show_models, show_results
 from hammingbox.cli.console import plain, print_json, progress, say
+from hammingbox.cli.findings import exit_if_nothing_attacked, show_findings
 from hammingbox.cli.options import (
     BatchSize,
     DataDir,
@@ -40,6 +42,7 @@ from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import DrawHow, Positive, Rows, RowsPerClass, RowsSeed, sample_from
 from hammingbox.data.reading import Reading
 from hammingbox.errors import InputError
+from hammingbox.evaluation.diagnose import diagnose_data
 from hammingbox.report.comparison import COMPARED, ORACLE, Comparison, ComparisonJob, compare_attacks
 from hammingbox.report.page.folder import PAGE, write_report
 from hammingbox.running.store import FILE, MemoryStore, open_store
@@ -114,6 +117,7 @@ def compare(
         batch_size=batch_size,
         memory=memory * 2**20,
         source=reference,
+        doubts=diagnose_data(task.splits),
     )
     found = []
     schema = task.splits.schema
@@ -126,17 +130,25 @@ def compare(
         write_report(out_dir, queried={comparison.weights: comparison.queried for comparison in found})
     if json:
         print_json([
-            record | {"victim": place}
+            record | {"victim": place, "findings": [finding.to_json() for finding in comparison.findings]}
             for place, comparison in zip(places, found, strict=True)
             for record in comparison.summary.records()
         ])  # fmt: skip
-        return
+    else:
+        _show(found, out_dir, gaps=oracle)
+    exit_if_nothing_attacked([finding for comparison in found for finding in comparison.findings])
+
+
+def _show(found: Sequence[Comparison], folder: Path | None, *, gaps: bool) -> None:
+    """What is doubtful about every model first, then the tables."""
+    for comparison in found:
+        show_findings(comparison.findings, whose=comparison.summary.name if len(found) > 1 else "")
     if len(found) > 1:
         show_models([comparison.summary for comparison in found])
     for comparison in found:
-        show(comparison.summary, comparison.findings, gaps=oracle)
-    if out_dir is not None:
-        say(f"records: {plain(out_dir / FILE)}\nreport: {plain(out_dir / PAGE)}")
+        show_results(comparison.summary, gaps=gaps)
+    if folder is not None:
+        say(f"records: {plain(folder / FILE)}\nreport: {plain(folder / PAGE)}")
 
 
 def run_comparison(job: ComparisonJob, checkpoint: Checkpoint, place: Path | str, folder: Path | None) -> Comparison:

@@ -39,7 +39,13 @@ def models_table(summaries: Sequence[VictimSummary]) -> Table:
 
 
 def show(summary: VictimSummary, findings: Sequence[Finding], *, gaps: bool = False) -> None:
-    """Prints success and time, proofs where there are any, the gaps to the oracle on request, and findings."""
+    """Prints findings before any number, then success and time, proofs, and the gaps to the oracle on request."""
+    show_findings(findings)
+    show_results(summary, gaps=gaps)
+
+
+def show_results(summary: VictimSummary, *, gaps: bool = False) -> None:
+    """Prints success and time, proofs where there are any, and the gaps to the oracle on request."""
     say(f"[bold]{plain(summary.results.data)}, {plain(summary.name)}[/]: success in %, and seconds per row")
     _show_success(summary)
     for attack, budgets, reason in summary.refused:
@@ -52,7 +58,6 @@ def show(summary: VictimSummary, findings: Sequence[Finding], *, gaps: bool = Fa
         say("[bold]optimality gap[/]: breakable rows that the attack misses, in % of the attacked rows")
         out.print(grid_of(gap_table(summary)))
     show_class_budgets(summary.classes)
-    show_findings(findings)
 
 
 def status_table(summary: VictimSummary) -> Table:
@@ -95,7 +100,7 @@ def _show_success(summary: VictimSummary) -> None:
         cells = []
         for budget in summary.budgets:
             cell = summary.ran(attack, budget)
-            if cell is None:
+            if cell is None or not cell.attacked:  # no rate over no rows
                 cells.append(Text(MISSING))
                 continue
             style = "bold" if cell.rate == summary.best(budget) else ""

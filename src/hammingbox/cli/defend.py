@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from hammingbox.cli.console import plain, print_json, say
+from hammingbox.cli.findings import show_doubts
 from hammingbox.cli.options import (
     DataDir,
     DataName,
@@ -132,6 +133,7 @@ def defend(
     if json:
         print_json(facts | {"verdict": None if verdict is None else verdict.to_json()})
         return
+    show_doubts(facts["findings"])
     robust = facts["robust_validation_accuracy"]
     attacked = "" if robust is None else f", [bold]{100 * robust:.1f} %[/] of attacked validation rows"
     say(

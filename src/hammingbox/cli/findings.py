@@ -1,8 +1,7 @@
 """`hammingbox diagnose`, and how findings are shown on a terminal."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,7 +27,7 @@ from hammingbox.cli.options import (
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import DrawHow, RowsPerClass, RowsSeed, sample_from
 from hammingbox.data.reading import Reading
-from hammingbox.evaluation.diagnose import Finding
+from hammingbox.evaluation.diagnose import Finding, by_severity, diagnose_data
 from hammingbox.running.probe import PROBES, probe_victim
 from hammingbox.settings import MOST_ROWS
 from hammingbox.threat.threat_model import ThreatModel
@@ -61,18 +60,19 @@ def diagnose(
 ) -> None:
     """Checks whether an evaluation of this victim would be sound; exit code 1 when a check says it is not."""
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
-    found = model_from(victim, model, task.splits.schema)[0].victim.to(device_from(device))
+    opened = model_from(victim, model, task.splits.schema)[0].victim.to(device_from(device))
     part, _ = sample_from(task, "test", _at_most(rows, task), rows_per_class, draw, rows_seed, default=50)
     space = task.space()
     threats = [ThreatModel(space, budget) for budget in sorted(budgets_from(budgets))]
     with progress() as bars:
         bar = bars.add_task("diagnose", total=len(PROBES) * len(threats))
-        findings = probe_victim(
-            found, part, threats, goal=goal_from(sources, targets), seed=seed,
+        found = diagnose_data(task.splits) + probe_victim(
+            opened, part, threats, goal=goal_from(sources, targets), seed=seed,
             on_attack=lambda name, budget: bars.update(bar, advance=1, description=f"{name}, budget {budget}"),
         )  # fmt: skip
+    findings = by_severity(found)
     if json:
-        print_json({"findings": [asdict(finding) | {"slug": finding.slug} for finding in findings]})
+        print_json({"findings": [finding.to_json() for finding in findings]})
     else:
         show_findings(findings)
     if any(finding.severity == "error" for finding in findings):
@@ -83,11 +83,24 @@ def _at_most(rows: int | None, task: Task) -> int | None:
     return None if rows is None else min(rows, len(task.splits.test))
 
 
-def show_findings(findings: Sequence[Finding]) -> None:
-    """Prints what is doubtful, or that no check found a problem."""
+def show_findings(findings: Sequence[Finding], *, whose: str = "") -> None:
+    """Prints what is doubtful, or that no check found a problem; `whose` names the victim where there are several."""
+    name = f"{plain(whose)}: " if whose else ""
     if not findings:
-        say("diagnostics: no check found a problem")
+        say(f"{name}diagnostics: no check found a problem")
     for finding in findings:
-        say(f"[{_COLOURS[finding.severity]}]{finding.severity}[/] {finding.check}: {plain(finding.seen)};")
+        say(f"{name}[{_COLOURS[finding.severity]}]{finding.severity}[/] {finding.check}: {plain(finding.seen)};")
         say(f"  {plain(finding.means)}. To do: {plain(finding.remedy)}.")
         say(f"  [dim]see docs: diagnostics/{finding.slug}[/]")
+
+
+def show_doubts(records: Sequence[dict[str, Any]]) -> None:
+    """Prints the findings in the facts of a training; nothing if there are none."""
+    if records:
+        show_findings([Finding(**{k: v for k, v in record.items() if k != "slug"}) for record in records])
+
+
+def exit_if_nothing_attacked(findings: Sequence[Finding]) -> None:
+    """Ends a command with exit code 1 after its output if no row could be attacked: there is no rate to speak of."""
+    if any(finding.slug == "nothing-attacked" for finding in findings):
+        raise typer.Exit(1)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from hammingbox.cli.console import plain, print_json, say
+from hammingbox.cli.findings import show_doubts
 from hammingbox.cli.options import DataDir, DataName, Device, Json, Label, Overwrite, SchemaFile, Task, device_from
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.training_classes import ClassWeights, classes_in_words, show_training_notes, weights_from
@@ -78,6 +79,7 @@ def train(
     if json:
         print_json(facts)
         return
+    show_doubts(facts["findings"])
     say(
         f"{facts['model']} on {plain(data)}: test accuracy [bold]{100 * facts['test_accuracy']:.2f} %[/], "
         f"{classes_in_words(facts)} ({facts['epochs']} epochs, {facts['seconds']:.0f} s), written to {plain(out_dir)}"

@@ -21,7 +21,18 @@ def is_right(logits: Logits, labels: Labels) -> RowMask:
 
 def accuracy(victim: Victim, data: Dataset, *, batch_size: int = 1024) -> float:
     """Share of rows that the victim gets right."""
-    return sum(int(right.sum()) for _, right in _predictions(victim, data, batch_size)) / len(data)
+    return right_share(clean_answers(victim, data, batch_size=batch_size), data)
+
+
+def clean_answers(victim: Victim, data: Dataset, *, batch_size: int = 1024) -> Logits:
+    """A victim's answers to all rows of a data set, on the CPU."""
+    return torch.cat([logits.cpu() for _, logits, _ in _answers(victim, data, batch_size)])
+
+
+def right_share(answers: Logits, data: Dataset) -> float:
+    """Share of rows that these answers get right."""
+    _, labels = data.batch(slice(None), "cpu")
+    return int(is_right(answers, labels).sum()) / len(data)
 
 
 def robust_accuracy(
@@ -58,16 +69,16 @@ def correctly_classified(victim: Victim, data: Dataset, rows: int) -> Dataset:
     Raises:
         InputError: there are fewer.
     """
-    right = [numbers[mask.cpu()] for numbers, mask in _predictions(victim, data, 1024)]
+    right = [numbers[is_right(logits, y).cpu()] for numbers, logits, y in _answers(victim, data, 1024)]
     chosen = torch.cat(right)[:rows]
     if len(chosen) < rows:
         raise InputError(f"expected {rows} correctly classified rows, got {len(chosen)}. Ask for fewer.")
     return data.take(chosen)
 
 
-def _predictions(victim: Victim, data: Dataset, batch_size: int) -> Iterator[tuple[RowInt, RowMask]]:
-    """Places of rows, batch by batch, and whether the victim gets them right."""
+def _answers(victim: Victim, data: Dataset, batch_size: int) -> Iterator[tuple[RowInt, Logits, Labels]]:
+    """Places of rows, batch by batch, with the victim's answers and the true classes."""
     with frozen_eval(victim):
         for rows in torch.arange(len(data), device="cpu").split(batch_size):
             x, y = (part.to(victim.device) for part in data.batch(rows))
-            yield rows, is_right(ask(victim, x), y)
+            yield rows, ask(victim, x), y

@@ -9,11 +9,10 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from hammingbox.data.dataset import Dataset
-from hammingbox.evaluation.accuracy import is_right
+from hammingbox.evaluation.accuracy import clean_answers, is_right
 from hammingbox.evaluation.rates import Rate
-from hammingbox.types import Labels, RowMask
-from hammingbox.victims.frozen import frozen_eval
-from hammingbox.victims.victim import Victim, ask
+from hammingbox.types import Labels, Logits, RowMask
+from hammingbox.victims.victim import Victim
 
 LEAST_RECALL = 0.1
 """Below this recall a model has given a class up."""
@@ -80,18 +79,18 @@ class Confusion:
         }
 
 
-def confusion(victim: Victim, data: Dataset, *, batch_size: int = 1024) -> Confusion:
+def confusion(victim: Victim, data: Dataset) -> Confusion:
     """Queries a victim about every row of a data set."""
+    return confusion_of(clean_answers(victim, data), data)
+
+
+def confusion_of(answers: Logits, data: Dataset) -> Confusion:
+    """Counts a victim's answers to every row of a data set."""
     names = data.schema.classes
-    counts = torch.zeros(len(names), len(names), dtype=torch.int64, device="cpu")
-    with frozen_eval(victim):
-        for rows in torch.arange(len(data), device="cpu").split(batch_size):
-            x, y = (part.to(victim.device) for part in data.batch(rows))
-            logits = ask(victim, x)
-            answers = torch.where(is_right(logits, y), y, logits.argmax(1))
-            pairs = (y * len(names) + answers).cpu()
-            counts += torch.bincount(pairs, minlength=len(names) ** 2).view_as(counts)
-    return Confusion(tuple(names), counts)
+    _, labels = data.batch(slice(None), "cpu")
+    answered = torch.where(is_right(answers, labels), labels, answers.argmax(1))
+    counts = torch.bincount(labels * len(names) + answered, minlength=len(names) ** 2)
+    return Confusion(tuple(names), counts.view(len(names), len(names)))
 
 
 def recall_by_class(right: RowMask, labels: Labels, classes: int) -> list[Rate]:

@@ -6,6 +6,8 @@ from typing import Any
 from hammingbox.attacks.base import Attack
 from hammingbox.data.dataset import Dataset
 from hammingbox.evaluation.class_rates import ClassRates, class_rates_of
+from hammingbox.evaluation.diagnose.finding import Finding
+from hammingbox.evaluation.diagnose.row_checks import diagnose_rows
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
 from hammingbox.evaluation.shown import bars_by_class, frame_of, html_of, interval_in_words, percent
@@ -54,6 +56,11 @@ class Evaluation:
     def classes(self) -> ClassRates:
         """What the attack did to each class."""
         return class_rates_of(self.rows, self.data.schema.classes)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What its rows say against it: too few of them, absent classes, a collapsed or confused victim."""
+        return diagnose_rows(self.rows, self.data.schema, goal=self.goal)
 
     def summary(self) -> dict[str, Any]:
         """One flat JSON object: rates with their intervals, mean distance of successes, passes and seconds."""

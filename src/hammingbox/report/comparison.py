@@ -53,6 +53,7 @@ class ComparisonJob:
         memory: bytes for a micro-batch.
         executor: who computes the batches; this process by default.
         source: how to find the data again; from its name by default.
+        doubts: what is doubtful about the data, see `diagnose_data`.
     """
 
     data: str
@@ -67,6 +68,7 @@ class ComparisonJob:
     memory: int = DEFAULT_MEMORY
     executor: Executor | None = None
     source: DataReference | None = None
+    doubts: Sequence[Finding] = ()
 
     @property
     def steps(self) -> int:
@@ -82,7 +84,7 @@ class Comparison:
         summary: what was broken, by attack and budget.
         findings: all doubts.
         weights: hash of the victim's weights.
-        queried: the findings that came from querying the victim; a store does not hold them.
+        queried: the findings that came from querying the victim or reading the data; a store does not hold them.
     """
 
     summary: VictimSummary
@@ -137,9 +139,14 @@ def compare_attacks(
     threats = [ThreatModel(job.space, budget) for budget in job.budgets]
     victim, digest = f"{checkpoint.model} ({Path(place).name})", weights_digest(checkpoint.victim)
     strongest = max(threats, key=lambda threat: threat.budget)
-    queried = diagnose_victim(checkpoint.victim, job.rows, strongest, goal=job.goal)
-    sample = None if job.source is None else job.source.sample
-    results = ResultSet(Path(job.data).name, job.rows.schema, goal=goal_in_words(job.goal.to_json()), sample=sample)
+    queried = [*job.doubts, *diagnose_victim(checkpoint.victim, job.rows, strongest, goal=job.goal)]
+    results = ResultSet(
+        Path(job.data).name,
+        job.rows.schema,
+        goal=goal_in_words(job.goal.to_json()),
+        sample=None if job.source is None else job.source.sample,
+        aim=job.goal,
+    )
     for name in job.attacks:
         for threat in threats:
             results.add(*_cell(job, checkpoint, place, store, name, threat, on_progress, victim))

@@ -6,10 +6,17 @@ import numpy as np
 import torch
 
 from hammingbox.attacks import Attack
-from hammingbox.evaluation.diagnose import Finding, diagnose_results
+from hammingbox.data.dataset import Dataset
+from hammingbox.evaluation.diagnose import (
+    Finding,
+    by_severity,
+    diagnose_classes,
+    diagnose_denominator,
+    diagnose_leak,
+    diagnose_results,
+)
 from hammingbox.evaluation.diagnose.finding import (
     broken_and_proven,
-    few_rows,
     not_deterministic,
     probabilities_as_logits,
     saturated_softmax,
@@ -23,9 +30,6 @@ from hammingbox.victims.victim import looks_like_probabilities
 _NOISE = 1e-3
 """Logits of one row differ by less than this between batch sizes."""
 
-_FEW = 30
-"""Below this many rows an interval is wider than most effects one looks for."""
-
 
 def findings_of(results: ResultSet, victim: str, queried: Sequence[Finding] = ()) -> list[Finding]:
     """What is doubtful about a victim's results.
@@ -33,15 +37,20 @@ def findings_of(results: ResultSet, victim: str, queried: Sequence[Finding] = ()
     Args:
         results: what was recorded.
         victim: its name in the results.
-        queried: what `diagnose_victim` found. It goes first, and the same check on recorded rows is left out.
+        queried: what `diagnose_victim` found. The same check on recorded rows is left out.
+
+    Returns:
+        Errors first, then warnings and notes.
     """
     known = {finding.check for finding in queried}
-    return [*queried, *(finding for finding in recorded_findings(results, victim) if finding.check not in known)]
+    found = (finding for finding in recorded_findings(results, victim) if finding.check not in known)
+    return by_severity([*queried, *found])
 
 
 def recorded_findings(results: ResultSet, victim: str) -> list[Finding]:
     """Checks a victim's answers, its rows, and its results against each other."""
-    return [*_answers(results, victim), *_rows(results, victim), *_proofs(results, victim), *_attacks(results, victim)]
+    checks = (_rows, _classes, _answers, _leak, _proofs, _attacks)
+    return [finding for check in checks for finding in check(results, victim)]
 
 
 def _answers(results: ResultSet, victim: str) -> list[Finding]:
@@ -67,10 +76,25 @@ def _rows(results: ResultSet, victim: str) -> list[Finding]:
     short = sum(len(run) < rows for run in runs)
     if short:
         found.append(unequal_rows(short, len(runs), rows))
-    correct = max((int(run.correct.sum()) for run in runs), default=0)
-    if 0 < correct < _FEW:
-        found.append(few_rows(correct))
+    if runs:
+        longest = max(runs, key=lambda run: run.success_rate.rows)
+        found += diagnose_denominator(longest.success_rate, rows=rows, correct=int(longest.correct.sum()))
     return found
+
+
+def _classes(results: ResultSet, victim: str) -> list[Finding]:
+    if victim not in results.before:
+        return []
+    answers = results.before[victim]
+    labels = torch.tensor(results.labels, dtype=torch.int64)[answers.places]
+    return diagnose_classes(torch.from_numpy(answers.logits()), labels, results.schema, goal=results.aim)
+
+
+def _leak(results: ResultSet, victim: str) -> list[Finding]:
+    """Columns that give the label away; all victims share the rows, so the first one is told."""
+    if not results.clean or victim != results.victims[0]:
+        return []
+    return diagnose_leak(Dataset(results.schema, torch.from_numpy(results.clean_ids()), torch.tensor(results.labels)))
 
 
 def _proofs(results: ResultSet, victim: str) -> list[Finding]:

@@ -14,6 +14,7 @@ from hammingbox.evaluation.rows import Rows
 from hammingbox.report.ragged_pairs import changes, likeliest
 from hammingbox.report.run_rows import RunFacts, RunRows
 from hammingbox.text.vocabulary import SPECIAL
+from hammingbox.threat.goal import Goal
 
 Form = Literal["letters", "words", "events", "columns"]
 """How rows are written: a string, a text, a list of events, or only the columns that changed."""
@@ -63,6 +64,7 @@ class ResultSet:
         space: the allowed changes in words.
         goal: what counts as success, in words; "" for any wrong class.
         sample: how its rows were drawn and what they stand for, if that was noted.
+        aim: the goal itself; None for any wrong class, or for a goal of a user's own.
         runs: in the order they were added.
         numbers: of the clean rows in their source.
         labels: true classes of the clean rows.
@@ -75,6 +77,7 @@ class ResultSet:
     space: str = ""
     goal: str = ""
     sample: Sample | None = None
+    aim: Goal | None = None
     runs: list[RunRows] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     labels: list[int] = field(default_factory=list)

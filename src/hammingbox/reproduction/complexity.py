@@ -1,16 +1,20 @@
 """The paper's table of costs: formulas, measured victim passes, and how they grow in n, d and the budget."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log
+from pathlib import Path
 
 import torch
 
 from hammingbox.attacks import ATTACKS, PCAA
 from hammingbox.data.dataset import Dataset
-from hammingbox.data.schema import Feature, Schema
+from hammingbox.data.schema_file import write_schema
+from hammingbox.data.table_schema import ColumnRules, TableSchema
+from hammingbox.files import write_bytes
 from hammingbox.report.artefacts.figures import growth_figure
 from hammingbox.report.artefacts.table import Column, Table, Value
+from hammingbox.running.data_reference import DataReference
 from hammingbox.running.record import evaluate_into
 from hammingbox.seeding import torch_generator
 from hammingbox.studies.plan import Work
@@ -22,6 +26,8 @@ from hammingbox.victims.checkpoint import CONFIG, Checkpoint
 from hammingbox.victims.zoo.registry import build
 
 _PCAA = PCAA(leave=False)
+_LEAST_ROWS = 100
+"""Random rows of a table; the first ones are attacked. A table with fewer could not be read and split again."""
 
 
 @dataclass(frozen=True)
@@ -145,24 +151,43 @@ def _passes_table(measured: Measured) -> Table:
 
 def _measure(workspace: Workspace, attack: str, point: Point, rows: int) -> float:
     """Passes per row on random rows that a random model classifies correctly."""
-    schema = Schema(
-        tuple(Feature(f"f{i}", tuple(f"c{j}" for j in range(point.d))) for i in range(point.n)), ("a", "b", "c")
-    )
+    table = TableSchema(
+        "label", tuple(ColumnRules(f"f{i}", tuple(f"c{j}" for j in range(point.d))) for i in range(point.n)),
+        ("a", "b", "c"),
+    )  # fmt: skip
+    schema = table.schema
     victim = build("mlp", schema).eval()
-    ids = torch.randint(point.d, (rows, point.n), generator=torch_generator(0))
+    ids = torch.randint(point.d, (max(rows, _LEAST_ROWS), point.n), generator=torch_generator(0))
     with torch.no_grad():
         labels = victim(ids).argmax(1)
-    name, checkpoint = f"random table n={point.n} d={point.d}", Checkpoint(victim, "mlp", {}, schema)
-    path = workspace.folder / "victims" / f"random-n{point.n}-d{point.d}"
+    name, size = f"random table n={point.n} d={point.d}", f"random-n{point.n}-d{point.d}"
+    data, checkpoint = Dataset(schema, ids, labels, name), Checkpoint(victim, "mlp", {}, schema)
+    path = workspace.folder / "victims" / size
     if not (path / CONFIG).exists():
         checkpoint.save(path)  # `verify` reads it
     found = evaluate_into(
-        workspace.store, checkpoint, Dataset(schema, ids, labels, name),
+        workspace.store, checkpoint, data.take(slice(0, rows)),
         ThreatModel(FullSpace(schema), point.budget), _PCAA if attack == "pcaa" else ATTACKS[attack](),
-        name=attack, place=str(path),
+        name=attack, place=str(path), source=_written(data, table, workspace.folder / "data" / size),
     )  # fmt: skip
     workspace.records.add(path.name, checkpoint, found)
     return (found.rows.forward + found.rows.backward).double().mean().item()
+
+
+def _written(data: Dataset, table: TableSchema, folder: Path) -> DataReference:
+    """Writes random rows as a table with its schema, so that `verify` finds them again."""
+    path, rules = folder / "rows.csv", folder / "schema.toml"
+    names = [feature.name for feature in data.schema.features]
+    lines = [
+        ",".join([*data.schema.decode(row), data.schema.classes[label]])
+        for row, label in zip(data.ids.tolist(), data.labels.tolist(), strict=True)
+    ]
+    content = "\n".join([",".join([*names, table.label]), *lines, ""]).encode()
+    if not path.exists() or path.read_bytes() != content:
+        write_bytes(path, content)
+    if not rules.exists():
+        write_schema(table, rules)
+    return replace(DataReference.of(str(path), label=table.label, schema=rules), name=data.name)
 
 
 def _value(axis: str, point: Point) -> float:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 from hammingbox.attacks import attack_named
 from hammingbox.data.dataset import Dataset
-from hammingbox.evaluation.diagnose import Finding, diagnose_results, diagnose_victim
+from hammingbox.evaluation.accuracy import clean_answers
+from hammingbox.evaluation.diagnose import Finding, diagnose_classes, diagnose_results, diagnose_victim
 from hammingbox.evaluation.rates import Rate
 from hammingbox.running.evaluate import evaluate
 from hammingbox.threat.goal import Goal
@@ -37,6 +38,7 @@ def probe_victim(
     findings = diagnose_victim(victim, data, threats[-1], goal=goal)
     if any(finding.severity == "error" for finding in findings):
         return findings
+    findings += diagnose_classes(clean_answers(victim, data), data.batch(slice(None), "cpu")[1], data.schema, goal=goal)
     attacks = {name: attack_named(name) for name in PROBES}
     usable = {name: attack for name, attack in attacks.items() if victim.has_gradient or not attack.needs_gradient}
     rates: dict[tuple[str, int], Rate] = {}

@@ -215,9 +215,9 @@ def verify_store(
     victims, read = cache(checked_victim), cache(_read)
     parts = []
     with open_store(path, readonly=True) as store, store.snapshot():
-        shared = store.damage()
+        shared = _damage(store)
         if shared:
-            parts.append(VerifiedRun(0, "the store", _nothing(problems=tuple(shared))))
+            parts.append(VerifiedRun(0, "the store", _nothing(problems=shared)))
 
         def model_of(facts: Run) -> Victim:
             return victims(victim or facts.victim, store.schema(facts), device, named_by_user=victim is not None)
@@ -225,8 +225,14 @@ def verify_store(
         def data_of(facts: Run) -> Splits:
             return read(_reference(facts, data, label, schema), data_dir, facts.key.schema_sha256)
 
-        runs = store.runs() if run is None else [store.run(run)]
-        parts += [VerifiedRun(each.id, _name(each), _verified(store, each, model_of, data_of)) for each in runs]
+        for number in store.run_numbers() if run is None else [run]:
+            try:
+                facts = store.run(number)
+            except FileError as error:  # its own values are damaged; the other runs are looked at all the same
+                problems = (str(error), *_damage(store, number))
+                parts.append(VerifiedRun(number, f"run {number}", _nothing(problems=problems)))
+            else:
+                parts.append(VerifiedRun(number, _name(facts), _verified(store, facts, model_of, data_of)))
     return VerifiedStore(tuple(parts))
 
 
@@ -238,7 +244,7 @@ def _verified(
     victim, data = None, None
     try:
         if run.rows == 0:  # a refused run claims nothing
-            return _nothing(problems=(*store.damage(run.id), *_documents(store, run, store.schema(run))))
+            return _nothing(problems=(*_damage(store, run.id), *_documents(store, run, store.schema(run))))
         try:
             victim = victim_of(run)
         except HammingboxError as error:
@@ -250,10 +256,18 @@ def _verified(
             missing.append(f"the data: {error}")
         found = verify_run(store, run.id, victim, data=data)
     except FileError as error:
-        return _nothing(rows=run.rows, problems=(str(error), *store.damage(run.id)))
+        return _nothing(rows=run.rows, problems=(str(error), *_damage(store, run.id)))
     except HammingboxError as error:
-        return _nothing(rows=run.rows, problems=tuple(store.damage(run.id)), missing=(str(error),))
+        return _nothing(rows=run.rows, problems=_damage(store, run.id), missing=(str(error),))
     return replace(found, missing=tuple(missing))
+
+
+def _damage(store: Store, run: int | None = None) -> tuple[str, ...]:
+    """What does not fit the checksums; damage that hinders even this, such as text that is none, is a problem too."""
+    try:
+        return tuple(store.damage(run))
+    except FileError as error:
+        return (str(error),)
 
 
 def _nothing(rows: int = 0, problems: tuple[str, ...] = (), missing: tuple[str, ...] = ()) -> Verification:

@@ -8,10 +8,12 @@ from hammingbox.data.dataset import Splits
 from hammingbox.data.registry import Source
 from hammingbox.defences import Defence
 from hammingbox.errors import HammingboxError
+from hammingbox.evaluation.accuracy import clean_answers
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.defence_job import START
+from hammingbox.training.doubts import training_doubts
 from hammingbox.training.job import space_sha256
 from hammingbox.training.standard_job import suitable_settings
 from hammingbox.training.state import STATE
@@ -61,4 +63,5 @@ def finished_defence(
     }
     if any(found.training.get(name) != value for name, value in expected.items()):
         return None
-    return {name: value for name, value in found.training.items() if name != "history"}
+    facts = {name: value for name, value in found.training.items() if name != "history"}
+    return facts | {"findings": training_doubts(clean_answers(found.victim, splits.test), splits)}

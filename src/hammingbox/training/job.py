@@ -9,13 +9,14 @@ from typing import Any
 from hammingbox.data.dataset import Splits
 from hammingbox.defences import Defence, Standard
 from hammingbox.errors import FileError
-from hammingbox.evaluation.accuracy import accuracy
-from hammingbox.evaluation.confusion import confusion
+from hammingbox.evaluation.accuracy import accuracy, clean_answers
+from hammingbox.evaluation.confusion import confusion_of
 from hammingbox.files import sha256
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.cost import relative_cost
+from hammingbox.training.doubts import training_doubts
 from hammingbox.training.history import HISTORY, Epoch, Progress, best_epoch, write_history
 from hammingbox.training.loop import fit
 from hammingbox.training.state import STATE, forget_state
@@ -86,7 +87,8 @@ def train_victim(
         victim, splits, config,
         defence=defence, threat=threat, goal=goal, folder=folder, on_epoch=record, on_step=on_step,
     )  # fmt: skip
-    best, tested = best_epoch(history), confusion(victim, splits.test)
+    best, answers = best_epoch(history), clean_answers(victim, splits.test)
+    tested = confusion_of(answers, splits.test)
     facts: dict[str, Any] = {
         "data": data,
         "data_sha256": splits.train.digest,
@@ -105,6 +107,7 @@ def train_victim(
         "test_accuracy": tested.accuracy,
         **tested.to_json("test_"),
         "given_up": list(tested.given_up),
+        "findings": training_doubts(answers, splits),
     }
     if threat is not None:
         facts["goal"] = goal.to_json()

@@ -6,7 +6,9 @@ from typing import Any
 
 from hammingbox.data.dataset import Splits
 from hammingbox.defences import Standard
-from hammingbox.evaluation.confusion import confusion
+from hammingbox.evaluation.accuracy import clean_answers
+from hammingbox.evaluation.confusion import confusion_of
+from hammingbox.training.doubts import training_doubts
 from hammingbox.training.job import keep_finished
 from hammingbox.victims.released import released_victim
 
@@ -33,7 +35,8 @@ def take_released(
     """
     keep_finished(folder, overwrite)
     checkpoint = released_victim(data, data_dir=data_dir)
-    tested = confusion(checkpoint.victim, splits.test)
+    answers = clean_answers(checkpoint.victim, splits.test)
+    tested = confusion_of(answers, splits.test)
     facts: dict[str, Any] = {
         "data": data,
         "data_sha256": None,  # the rows it was trained on are not public
@@ -47,6 +50,7 @@ def take_released(
         "test_accuracy": tested.accuracy,
         **tested.to_json("test_"),
         "given_up": list(tested.given_up),
+        "findings": training_doubts(answers, splits),
     }
     replace(checkpoint, training=facts | checkpoint.training).save(folder)
     return facts

@@ -98,7 +98,7 @@ def test_what_a_query_found_replaces_the_same_check_on_recorded_rows(tmp_path: P
     (findings,) = read_contents(tmp_path, queried=queried).findings
     assert [(f.severity, f.seen.split(":")[0]) for f in findings if f.check == "few rows"] == [
         ("error", "one (mlp)"),
-        ("note", "two (mlp)"),
+        ("warning", "two (mlp)"),
     ]
 
 

@@ -1,64 +1,118 @@
-"""Checks of a model's classes against the labels: another order of its answers, ties, and what it says about itself."""
-
-from itertools import permutations
+"""Checks of a victim's answers to clean rows, class by class: has it collapsed, are its columns in the right order?"""
 
 import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from hammingbox.evaluation.diagnose.finding import Finding, many_ties, model_note, wrong_class_order
-from hammingbox.types import Labels, Logits
-from hammingbox.victims.victim import Victim
+from hammingbox.data.schema import Schema
+from hammingbox.evaluation.accuracy import is_right
+from hammingbox.evaluation.diagnose.finding import (
+    Finding,
+    absent_class,
+    class_not_attacked,
+    classes_in_another_order,
+    collapsed_victim,
+    never_predicted,
+    worse_than_majority,
+)
+from hammingbox.evaluation.rates import Rate
+from hammingbox.threat.goal import AnyOther, Goal
+from hammingbox.types import Labels, Logits, RowInt, RowMask
 
-_MOST_PERMUTED = 6
-"""Classes whose orders are all tried: 720."""
-_CLEARLY = 2.6
-"""Standard errors between two accuracies that cannot be chance; about one in a hundred."""
-_TIE = 1e-5
-"""Below this, the two largest log-probabilities are equal up to what decides a tie."""
+ByClass = Int64[Tensor, "classes"]
+"""Rows of each class."""
+
+NEARLY_ALL = 0.98
+"""A victim that gives one answer to this share of the rows has collapsed, unless as many rows have this class."""
+
+_EVIDENCE = 5
+"""Fewer rows of a class say nothing about whether a victim knows it."""
+
+_LEAST_ROWS = 20
+"""Below this many rows no victim is compared with the majority class."""
 
 
-def class_findings(victim: Victim, logits: Logits, labels: Labels, classes: tuple[str, ...]) -> list[Finding]:
-    """What a model's answers to labelled rows say about its classes.
+def diagnose_classes(logits: Logits, labels: Labels, schema: Schema, *, goal: Goal | None = None) -> list[Finding]:
+    """Checks of a victim's answers to clean rows. No query is made.
 
     Args:
-        victim: its notes become findings.
-        logits: its answers.
+        logits: the answers.
         labels: the true classes.
-        classes: their names.
+        schema: names the classes.
+        goal: what counts as success; classes that it leaves alone need not be attacked.
     """
-    findings = [model_note(note) for note in victim.notes]
-    found = better_order(_confusion(logits.argmax(1), labels, len(classes)))
-    if found is not None:
-        order, right, better = found
-        findings.append(wrong_class_order(right, better, len(labels), [classes[i] for i in order]))
-    if not victim.has_gradient:
-        top = logits.double().topk(2, dim=1).values
-        ties = int((top[:, 0] - top[:, 1] < _TIE).sum())
-        if ties:
-            findings.append(many_ties(ties, len(labels)))
+    if not len(labels):
+        return []
+    names = schema.classes
+    # An exact tie counts for the victim in every rate; here it is one answer like any other.
+    predicted, right = logits.argmax(1), is_right(logits, labels)
+    given, said = (torch.bincount(part, minlength=len(names)) for part in (labels, predicted))
+    order = _order(predicted, labels, right, given, schema)
+    collapse = _collapse(given, said, schema)
+    findings = [*order, *collapse]
+    if not findings:
+        findings += _majority(right, given, schema)
+    if not collapse:
+        findings += _unknown_classes(given, said, schema)
+    return [*findings, *_attacked_classes(labels, right, given, schema, goal or AnyOther())]
+
+
+def _collapse(given: ByClass, said: ByClass, schema: Schema) -> list[Finding]:
+    rows, answer = int(given.sum()), int(said.argmax())
+    others, otherwise = rows - int(given[answer]), rows - int(said[answer])
+    if others < _EVIDENCE or int(said[answer]) < NEARLY_ALL * rows:
+        return []
+    # Where 99 % of the rows have one class, a good victim predicts it for 99 % of them.
+    if 2 * otherwise >= others:
+        return []
+    return [collapsed_victim(schema.classes[answer], int(said[answer]), int(given[answer]), rows)]
+
+
+def _unknown_classes(given: ByClass, said: ByClass, schema: Schema) -> list[Finding]:
+    missing = ((given >= _EVIDENCE) & (said == 0)).nonzero()[:, 0].tolist()
+    if not missing:
+        return []
+    return [never_predicted([schema.classes[c] for c in missing], int(given[missing].sum()), int(given.sum()))]
+
+
+def _majority(right: RowMask, given: ByClass, schema: Schema) -> list[Finding]:
+    rate, most = Rate(int(right.sum()), len(right)), int(given.max())
+    if rate.rows < _LEAST_ROWS or rate.rows - most < _EVIDENCE or rate.hits > most:
+        return []
+    return [worse_than_majority(rate, schema.classes[int(given.argmax())], most)]
+
+
+def _order(predicted: RowInt, labels: Labels, right: RowMask, given: ByClass, schema: Schema) -> list[Finding]:
+    """Reads the answers in another order: the commonest (predicted, true) pairs first, each class once.
+
+    This need not be the best order, so it claims at most what the best one would.
+    """
+    classes, rate = len(schema.classes), Rate(int(right.sum()), len(right))
+    pairs, counts = torch.unique(predicted * classes + labels, return_counts=True)
+    meant: dict[int, int] = {}
+    fits = 0
+    for place in counts.argsort(descending=True, stable=True).tolist():
+        said, true = divmod(int(pairs[place]), classes)
+        if said not in meant and true not in meant.values():
+            meant[said] = true
+            fits += int(counts[place])
+    # Some order fits random answers a little better: this one must beat the given one and the majority class clearly.
+    surely, _ = Rate(fits, rate.rows).interval
+    if rate.rows < _LEAST_ROWS or surely <= max(rate.interval[1], int(given.max()) / rate.rows):
+        return []
+    names = [(schema.classes[said], schema.classes[true]) for said, true in sorted(meant.items())]
+    return [classes_in_another_order(names, rate, fits)]
+
+
+def _attacked_classes(labels: Labels, right: RowMask, given: ByClass, schema: Schema, goal: Goal) -> list[Finding]:
+    """Classes that could be attacked, and of which no row is there or no row is right before."""
+    names = schema.classes
+    every = torch.arange(len(names), device=labels.device)
+    possible = goal.of(every, schema).possible
+    known = torch.bincount(labels[right], minlength=len(names))
+    absent = (possible & (given == 0)).nonzero()[:, 0].tolist()
+    wrong = (possible & (given > 0) & (known == 0)).nonzero()[:, 0].tolist()
+    findings = [absent_class([names[c] for c in absent], len(labels))] if absent else []
+    if wrong:
+        findings.append(class_not_attacked([names[c] for c in wrong], int(given[wrong].sum())))
     return findings
-
-
-def better_order(confusion: Int64[Tensor, "labels answers"]) -> tuple[tuple[int, ...], int, int] | None:
-    """The order of classes under which clearly more rows are right than under the given one.
-
-    Args:
-        confusion: how many rows of each class got each answer.
-
-    Returns:
-        For each answer the class it stands for, the rows that are right now, and those that would be; None if the given
-        order is as good as any, or there are too many classes to try.
-    """
-    count, rows = len(confusion), int(confusion.sum())
-    if count > _MOST_PERMUTED or rows == 0:
-        return None
-    right = int(confusion.diagonal().sum())
-    table = confusion.tolist()
-    score, order = max((sum(table[order[k]][k] for k in range(count)), order) for order in permutations(range(count)))
-    spread = (rows * 0.25) ** 0.5 * 2**0.5
-    return (order, right, score) if score - right > _CLEARLY * spread else None
-
-
-def _confusion(answers: Tensor, labels: Labels, count: int) -> Int64[Tensor, "labels answers"]:
-    return torch.bincount(labels * count + answers, minlength=count * count).view(count, count)

@@ -1,13 +1,17 @@
 """Findings, and one function for each check that builds its finding from numbers: every text exists once."""
 
 import re
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from hammingbox.evaluation.rates import Rate
 
 Severity = Literal["error", "warning", "note"]
 """An error makes the figures wrong, a warning makes them doubtful, a note is good to know."""
+
+_SHOWN = 5
+"""Names that a finding lists before it breaks off."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,15 @@ class Finding:
     def slug(self) -> str:
         """The check's name in the documentation: its page is `diagnostics/<slug>`."""
         return re.sub(r"[^a-z0-9]+", "-", self.check.lower()).strip("-")
+
+    def to_json(self) -> dict[str, Any]:
+        """As commands print it with --json, and as a checkpoint keeps it."""
+        return asdict(self) | {"slug": self.slug}
+
+
+def by_severity(findings: Iterable[Finding]) -> list[Finding]:
+    """Errors first, then warnings, then notes."""
+    return sorted(findings, key=lambda finding: ("error", "warning", "note").index(finding.severity))
 
 
 def train_mode(modules: int, spread: float) -> Finding:
@@ -169,14 +182,111 @@ def unequal_rows(short: int, runs: int, rows: int) -> Finding:
     )
 
 
-def few_rows(correct: int) -> Finding:
-    """Only `correct` rows could be attacked."""
+def few_rows(rate: Rate, least: int) -> Finding:
+    """The success rate is over so few rows that its interval is wide; below `least` rows it says next to nothing."""
+    low, high = rate.interval
     return Finding(
         "few rows",
-        "note",
-        f"only {correct} rows were classified correctly before the attack",
-        "intervals over so few rows are wide",
-        "attack more rows",
+        "warning" if rate.rows < least else "note",
+        f"the success rate is over {rate.rows} attacked rows: {100 * rate.value:.0f} %, with a 95 % interval from "
+        f"{100 * low:.0f} to {100 * high:.0f} %",
+        "a claim about this model needs a narrower interval, and a comparison of two models even more rows",
+        "attack more rows with --rows",
+    )
+
+
+def nothing_attacked(rows: int, correct: int) -> Finding:
+    """No row could be attacked: `correct` of `rows` rows were right before, and the goal is about none of those."""
+    why = f", and the goal is about none of the {correct} that were right before" if correct else ": all were wrong"
+    return Finding(
+        "nothing attacked",
+        "error",
+        f"none of the {rows} rows was attacked{why}",
+        "a success rate over no rows is not 0 %, it is unknown",
+        "attack more rows; check the victim, the encoding of the rows and the goal",
+    )
+
+
+def collapsed_victim(answer: str, predicted: int, labelled: int, rows: int) -> Finding:
+    """The victim predicts `answer` for `predicted` of `rows` rows, of which only `labelled` have this class."""
+    return Finding(
+        "collapsed victim",
+        "error",
+        f"the victim predicts {answer!r} for {predicted} of {rows} rows; {labelled} rows have this class",
+        "a model that gives everybody the same answer cannot be broken and is of no use: its robustness means nothing",
+        "train it again (weaker defence, smaller budget, class weights, more epochs) and check its encoding of rows",
+    )
+
+
+def never_predicted(names: Sequence[str], labelled: int, rows: int) -> Finding:
+    """The victim predicts some classes for no row, although `labelled` of `rows` rows have them."""
+    return Finding(
+        "class never predicted",
+        "warning",
+        f"the victim never predicts {some_names(names)}; {labelled} of {rows} rows are of "
+        f"{'this class' if len(names) == 1 else 'these classes'}",
+        "the victim is wrong on these rows before any attack, so they are not attacked; rates are about the others",
+        "train a model that knows every class, or drop the class from the claim",
+    )
+
+
+def worse_than_majority(right: Rate, answer: str, labelled: int) -> Finding:
+    """The victim is right on no more rows than one that always answers with the class that most rows have."""
+    return Finding(
+        "no better than the majority class",
+        "error" if right.interval[1] < labelled / right.rows else "warning",
+        f"the victim is right on {right.hits} of {right.rows} rows; always answering {answer!r} is right on {labelled}",
+        "how hard it is to break such a model says nothing about a model that one would use",
+        "check the training, the encoding of the rows and the order of the classes",
+    )
+
+
+def classes_in_another_order(order: Sequence[tuple[str, str]], right: Rate, fits: int) -> Finding:
+    """Predictions fit the labels much better when classes are renamed; pairs are (predicted, meant)."""
+    renamed = [f"{said!r} as {meant!r}" for said, meant in order if said != meant]
+    return Finding(
+        "class order",
+        "error",
+        f"the victim is right on {right.hits} of {right.rows} rows, and would be right on {fits} if its answers were "
+        f"read in another order ({', '.join(renamed[:_SHOWN])}{', ...' if len(renamed) > _SHOWN else ''})",
+        "the columns of the victim's answers stand for other classes than the schema says; every rate is wrong",
+        "put the columns into the order of schema.classes, or name the classes in the order of the columns",
+    )
+
+
+def absent_class(names: Sequence[str], rows: int) -> Finding:
+    """No row has some of the classes that could be attacked."""
+    return Finding(
+        "absent class",
+        "warning",
+        f"none of the {rows} rows is of class {some_names(names)}",
+        "nothing is known about rows of such a class; the rates are about the other classes only",
+        "attack more rows, or rows that are drawn from every class",
+    )
+
+
+def class_not_attacked(names: Sequence[str], labelled: int) -> Finding:
+    """The victim is wrong on every one of the `labelled` rows of some classes, so none of them is attacked."""
+    return Finding(
+        "class not attacked",
+        "warning",
+        f"the victim is wrong on all {labelled} rows of class {some_names(names)}, so none of them was attacked",
+        "the success rate is about the other classes only",
+        "report the rates by class; attack more rows; check whether the victim has learnt this class",
+    )
+
+
+def leaked_label(columns: Sequence[tuple[str, int]], rows: int, majority: int) -> Finding:
+    """Single columns give the label of nearly all of `rows` held-out rows; pairs are a column and its right rows."""
+    shown = ", ".join(f"{name!r} {right}" for name, right in columns[:_SHOWN])
+    return Finding(
+        "leaked label",
+        "warning",
+        f"one column alone gives the label of nearly all of {rows} held-out rows: {shown}"
+        f"{', ...' if len(columns) > _SHOWN else ''} (the majority class: {majority})",
+        "such a column is often written after the fact, from the label: a model that reads it looks accurate, and is "
+        "only as robust as this one column is hard to change",
+        "drop the column if it is not known when the model is asked; otherwise say who could write it",
     )
 
 
@@ -188,17 +298,6 @@ def broken_and_proven(rows: int, budget: int) -> Finding:
         f"at budget {budget}, {rows} rows are broken by one run and proven unbreakable by another",
         "both cannot be true: the victim answers differently between runs, or one run is damaged",
         "check the store with `hammingbox verify`, and the victim for randomness",
-    )
-
-
-def wrong_class_order(right: int, better: int, rows: int, order: list[str]) -> Finding:
-    """Clearly more rows are right if the answers stand for the classes in another order."""
-    return Finding(
-        "class order",
-        "error",
-        f"{right} of {rows} rows are right, {better} would be if the model's answers stood for {', '.join(order)}",
-        "the columns of the model's answers are probably in another order than the classes of the table",
-        "pass `classes` in the order of the model's answers, or name them in the model's columns file",
     )
 
 
@@ -222,3 +321,9 @@ def model_note(note: str) -> Finding:
         "results are about the model as it is asked here",
         "compare the accuracy here with the one you know; pass `like`, `classes`, `takes` or `returns` if they differ",
     )
+
+
+def some_names(names: Sequence[str]) -> str:
+    """Names in quotes, the first of them where there are many."""
+    shown = ", ".join(repr(name) for name in names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"

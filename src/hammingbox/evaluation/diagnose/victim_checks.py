@@ -7,7 +7,6 @@ from torch import Tensor
 from hammingbox.attacks._search.first_order import first_order_gain
 from hammingbox.attacks._search.points import try_moves
 from hammingbox.data.dataset import Dataset
-from hammingbox.evaluation.diagnose.class_checks import class_findings
 from hammingbox.evaluation.diagnose.finding import (
     Finding,
     misleading_gradients,
@@ -19,6 +18,7 @@ from hammingbox.evaluation.diagnose.finding import (
     train_mode,
     zero_gradients,
 )
+from hammingbox.evaluation.diagnose.model_checks import model_findings
 from hammingbox.problem import Problem
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
@@ -53,7 +53,7 @@ def diagnose_victim(
     if any(finding.severity == "error" for finding in findings):
         return findings
     with frozen_eval(victim):
-        findings += class_findings(victim, ask(victim, x), y, data.schema.classes)
+        findings += model_findings(victim, ask(victim, x))
         findings += _saturation(victim, x)
         if victim.has_gradient and threat.budget > 0:
             goals = (goal or AnyOther()).of(y, data.schema)

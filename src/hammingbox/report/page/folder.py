@@ -5,6 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from hammingbox.data.schema import Schema
+from hammingbox.errors import HammingboxError
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.evaluation.drawing import Sample
 from hammingbox.report.labels import attack_labels, goal_in_words, space_in_words, victim_labels
@@ -15,6 +19,7 @@ from hammingbox.report.result_set import ResultSet
 from hammingbox.report.run_rows import RunFacts
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import FILE, Run, Store, open_store
+from hammingbox.threat.goal import Goal, goal_from_json
 
 PAGE = "report.html"
 
@@ -77,6 +82,7 @@ def _result_set(store: Store, runs: Sequence[Run]) -> ResultSet:
         space=space_in_words(store.space(runs[0])),
         goal=goal_in_words(store.goal(runs[0])),
         sample=_sample(runs),
+        aim=_aim(store, runs[0], schema),
     )
     attacks, victims = attack_labels([(run.name, run.key.attack, "") for run in runs]), victim_labels(runs)
     for run, attack in zip(runs, attacks, strict=True):
@@ -103,6 +109,16 @@ def _sample(runs: Sequence[Run]) -> Sample | None:
     """How the rows were drawn, as the last run that noted it says."""
     noted = [DataReference.from_text(run.key.data, run.source).sample for run in runs if run.source]
     return next((sample for sample in reversed(noted) if sample is not None), None)
+
+
+def _aim(store: Store, run: Run, schema: Schema) -> Goal | None:
+    """The goal of a run; None if it is a user's own, which a store cannot hold, or damaged."""
+    try:
+        goal = goal_from_json(store.goal(run))
+        goal.of(torch.arange(len(schema.classes)), schema)
+    except HammingboxError:
+        return None
+    return goal
 
 
 def _findings(results: ResultSet, runs: Sequence[Run], queried: Mapping[str, Sequence[Finding]]) -> list[Finding]:

@@ -111,6 +111,16 @@ class ResultSetView:
         """One view per victim."""
         return [VictimView(self.results, name) for name in self.results.victims]
 
+    @property
+    def doubts(self) -> list[Finding]:
+        """Errors and warnings: the reader sees them before any number."""
+        return [finding for finding in self.findings if finding.severity != "note"]
+
+    @property
+    def notes(self) -> list[Finding]:
+        """The other findings."""
+        return [finding for finding in self.findings if finding.severity == "note"]
+
     @cached_property
     def features(self) -> FeatureChanges:
         """Which features were changed."""

@@ -78,6 +78,11 @@ class SQLiteStore(Store):
         """Every run, oldest first."""
         return self._runs("")
 
+    def run_numbers(self) -> list[int]:
+        """The numbers of all runs, oldest first, also of runs whose other values are damaged."""
+        with self._database.read() as connection:
+            return [number for (number,) in connection.execute("SELECT id FROM runs ORDER BY id").fetchall()]
+
     def run(self, number: int) -> Run:
         """One run.
 

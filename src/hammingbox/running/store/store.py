@@ -43,6 +43,10 @@ class Store(ABC):
             InputError: the store has no such run.
         """
 
+    def run_numbers(self) -> list[int]:
+        """The numbers of all runs, oldest first, also of runs whose other values are damaged."""
+        return [run.id for run in self.runs()]
+
     @abstractmethod
     def sessions(self, run: int) -> list[Session]:
         """The sessions of a run, oldest first."""

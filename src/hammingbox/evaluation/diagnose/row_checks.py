@@ -1,0 +1,40 @@
+"""Checks of the rows of one run: whether its rate is over enough of them, and whether every class is among them."""
+
+from hammingbox.data.schema import Schema
+from hammingbox.evaluation.diagnose.class_checks import diagnose_classes
+from hammingbox.evaluation.diagnose.finding import Finding, by_severity, few_rows, nothing_attacked
+from hammingbox.evaluation.rates import Rate
+from hammingbox.evaluation.rows import Rows
+from hammingbox.threat.goal import Goal
+
+FEW = 30
+"""Below this many attacked rows an interval is wider than most effects one looks for."""
+
+WIDE = 0.25
+"""The widest interval of a success rate that is not worth a note."""
+
+
+def diagnose_rows(rows: Rows, schema: Schema, *, goal: Goal | None = None) -> list[Finding]:
+    """Checks of a run's rows and of the victim's answers to the clean ones. No query is made.
+
+    Args:
+        rows: what was recorded.
+        schema: what ids and labels mean.
+        goal: what counts as success; any class but the true one by default.
+    """
+    denominator = diagnose_denominator(rows.success_rate, rows=len(rows), correct=rows.accuracy.hits)
+    return by_severity([*denominator, *diagnose_classes(rows.clean_logits, rows.labels, schema, goal=goal)])
+
+
+def diagnose_denominator(rate: Rate, *, rows: int, correct: int) -> list[Finding]:
+    """Whether a success rate is over enough rows for a claim.
+
+    Args:
+        rate: broken rows over attacked rows.
+        rows: of the run.
+        correct: rows that were right before.
+    """
+    if rate.rows == 0:
+        return [nothing_attacked(rows, correct)] if rows else []
+    low, high = rate.interval
+    return [few_rows(rate, FEW)] if rate.rows < FEW or high - low > WIDE else []

@@ -1,0 +1,75 @@
+"""A column that gives the label away is found; identifiers, honest columns and rare categories are not."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from hammingbox import Dataset, Feature, Schema, Splits
+from hammingbox.evaluation.diagnose import diagnose_data, diagnose_leak
+
+
+def table(leak: torch.Tensor, labels: torch.Tensor, categories: int = 2) -> Dataset:
+    """A table of an honest column, an identifier and the column that is tested."""
+    generator = torch.Generator().manual_seed(0)
+    rows = len(labels)
+    honest = torch.where(torch.rand(rows, generator=generator) < 0.9, labels, 1 - labels)
+    ids = torch.stack([honest, torch.randperm(rows, generator=generator), leak], 1)
+    names = (("honest", 2), ("id", rows), ("tested", categories))
+    features = tuple(Feature(name, tuple(str(i) for i in range(size))) for name, size in names)
+    return Dataset(Schema(features, ("ok", "fraud")), ids, labels)
+
+
+def labels_of(rows: int, share: float) -> torch.Tensor:
+    return (torch.rand(rows, generator=torch.Generator().manual_seed(1)) < share).long()
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_a_copy_of_the_label_is_found(share: float) -> None:
+    labels = labels_of(600, share)
+    (finding,) = diagnose_leak(table(labels, labels))
+    assert (finding.check, finding.severity) == ("leaked label", "warning")
+    usual = int((labels[1::2] == 0).sum()) if share < 0.5 else None
+    assert "of 300 held-out rows: 'tested' 300 (the majority class: " in finding.seen
+    assert usual is None or f"class: {usual})" in finding.seen
+    assert "'id'" not in finding.seen
+    assert "'honest'" not in finding.seen
+
+
+def test_a_nearly_perfect_column_is_found_and_a_good_one_is_not() -> None:
+    labels = labels_of(2000, 0.5)
+    for wrong, expected in ((6, 1), (40, 0)):  # of 1,000 held-out rows
+        column = labels.clone()
+        column[1 : 2 * wrong : 2] = 1 - column[1 : 2 * wrong : 2]
+        assert len(diagnose_leak(table(column, labels))) == expected
+
+
+def test_a_rare_class_is_not_hidden_by_the_common_one() -> None:
+    labels = labels_of(4000, 0.02)
+    half = labels.clone()
+    half[(labels == 1).nonzero()[::2]] = 0
+    assert diagnose_leak(table(half, labels)) == [], "99 % right, and half of the fraud is missed"
+    assert len(diagnose_leak(table(labels, labels))) == 1
+
+
+def test_an_ordered_column_with_many_values_is_found() -> None:
+    generator = torch.Generator().manual_seed(2)
+    score = torch.randperm(2000, generator=generator)
+    assert len(diagnose_leak(table(score, (score >= 1000).long(), 2000))) == 1, "every value occurs once"
+
+
+def test_too_few_rows_are_no_evidence() -> None:
+    labels = labels_of(60, 0.1)
+    assert diagnose_leak(table(labels, labels)) == []
+    assert diagnose_leak(table(labels, labels).take(slice(0, 0))) == []
+    assert diagnose_leak(table(labels, labels).take(slice(0, 1))) == []
+
+
+def test_small_parts_are_joined_and_splice_leaks_nothing(splice_splits: Splits) -> None:
+    labels = labels_of(90, 0.5)
+    part = table(labels, labels)
+    few = Splits(part.take(slice(0, 30)), part.take(slice(30, 60)), part.take(slice(60, 90)))
+    assert diagnose_leak(few.train.take(slice(0, 10))) == []
+    assert len(diagnose_data(few)) == 1
+    assert diagnose_data(splice_splits) == []
+    assert diagnose_data(replace(splice_splits, train=splice_splits.train.take(slice(0, 0)))) == []
