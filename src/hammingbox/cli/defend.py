@@ -70,8 +70,8 @@ def defend(
         str | None,
         typer.Option(
             help="Which epoch is kept: best validation accuracy clean, robust, or their mean; or balanced, "
-            "balanced-robust, balanced-mean, by the mean recall of the classes. By default mean; balanced-mean "
-            "for your own imbalanced tables."
+            "balanced-robust, balanced-mean, by the mean recall of the classes; or worst-class, balanced accuracy "
+            "and the worst class's attacked recall. By default mean; worst-class for your own imbalanced tables."
         ),
     ] = None,
     class_weights: ClassWeights = None,
@@ -103,7 +103,7 @@ def defend(
     space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours))
     weights, said = weights_from(task, class_weights)
     uneven = task.is_own and is_imbalanced(task.splits.train)
-    kept = criterion or ("balanced_mean" if uneven else "mean")
+    kept = criterion or ("worst_class" if uneven else "mean")
     settings: dict[str, Any] = {
         "epochs": epochs, "learning_rate": learning_rate, "schedule": schedule, "patience": patience,
         "criterion": kept.replace("-", "_"), "robust_rows": robust_rows, "ramp": ramp,

@@ -130,12 +130,12 @@ class ClassRates:
     @property
     def weighted_robust_error(self) -> WeightedRate | None:
         """Rows wrong before or broken, over all rows of the whole split; None where a class was not seen."""
-        return WeightedRate.of([(line.population or 0, line.robust_error) for line in self.lines])
+        return WeightedRate.of([(float(line.population or 0), line.robust_error) for line in self.lines])
 
     @property
     def weighted_accuracy(self) -> WeightedRate | None:
         """Rows right before, over all rows of the whole split; None where a class was not seen."""
-        return WeightedRate.of([(line.population or 0, line.recall) for line in self.lines])
+        return WeightedRate.of([(float(line.population or 0), line.recall) for line in self.lines])
 
     @property
     def _weighted(self) -> bool:
