@@ -75,7 +75,9 @@ def defend(
         ),
     ] = None,
     class_weights: ClassWeights = None,
-    robust_rows: Annotated[int, typer.Option(min=0, help="Validation rows attacked after each epoch.")] = 200,
+    robust_rows: Annotated[
+        int, typer.Option(min=0, help="Validation rows attacked after each epoch, and test rows at the end.")
+    ] = 200,
     ramp: Annotated[int, typer.Option(min=1, help="Epochs over which the budget rises from 1.")] = 1,
     rows: Annotated[
         int | None,
@@ -123,7 +125,7 @@ def defend(
         data=task.name, goal=goal, model=model, start=start, rows=rows, settings=settings,
         start_settings=start_settings, seed=seed, device=place, overwrite=overwrite, watch=training_progress,
     )  # fmt: skip
-    verdict = verdict_on(task, start or out_dir / START, out_dir, threat, goal, place)
+    verdict = verdict_on(task, start or out_dir / START, out_dir, threat, goal, robust_rows, place)
     if json:
         print_json(facts | {"verdict": None if verdict is None else verdict.to_json()})
         return

@@ -188,14 +188,18 @@ def class_rates(
     lines = []
     for number, name in enumerate(classes):
         mine = labels == number
+        rows, right, tried, lost = (int((mine & mask).sum()) for mask in (mine, correct, attacked, broken))
         became = np.bincount(predicted[mine & broken], minlength=len(classes))
         order = np.argsort(-became, kind="stable")
         lines.append(
             ClassRate(
                 name,
-                *(int((mine & mask).sum()) for mask in (mine, correct, attacked, broken)),
-                population=None if population is None else population[number],
-                becomes=tuple((classes[k], int(became[k])) for k in order if became[k]),
+                rows,
+                right,
+                tried,
+                lost,
+                None if population is None else population[number],
+                tuple((classes[k], int(became[k])) for k in order if became[k]),
             )
         )
     return ClassRates(tuple(sorted(lines, key=lambda line: line.name != positive)), positive)

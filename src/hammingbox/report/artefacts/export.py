@@ -82,12 +82,14 @@ def class_records(store: Store, run: Run) -> Iterator[dict[str, Any]]:
 
 
 def spread_row(record: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """A record of a table's row with one column per feature: the value before, and, where it differs, after."""
+    """A record of a table's row with one column per feature before and one after, and the changes in words."""
     facts = {name: value for name, value in record.items() if name not in ("clean", "adversarial")}
     pairs = list(zip(names, record["clean"], record["adversarial"], strict=True))
     changed = "; ".join(f"{name}: {old} -> {new}" for name, old, new in pairs if old != new)
-    after = {f"{name} (after)": new if new != old else "" for name, old, new in pairs}
-    return facts | {"changes": changed} | {f"{name} (before)": old for name, old, _ in pairs} | after
+    before, after = (
+        {f"{name} ({when})": pair[i] for name, *pair in pairs} for i, when in enumerate(("before", "after"))
+    )
+    return facts | {"changes": changed} | before | after
 
 
 def row_records(run: Run, schema: Schema, rows: Rows) -> Iterator[dict[str, Any]]:
