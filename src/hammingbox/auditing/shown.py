@@ -20,7 +20,8 @@ def headline_of(by_budget: Mapping[int, ClassRates]) -> str:
     if not line.attacked:
         return f"{line.name}: the model gets {line.correct} of {line.rows} rows right, so none could be attacked"
     parts = [f"{_rate_at(by_budget[budget], line.name)} at budget {budget}" for budget in _ends(by_budget)]
-    return f"{line.name} -> {_direction(line)}: {', '.join(parts)} ({line.attacked:,} rows attacked)"
+    becomes = " or ".join(name for name, _ in line.becomes[:_BECOMES_SHOWN]) or "another class"
+    return f"{line.name} -> {becomes}: {', '.join(parts)} of the {line.attacked:,} rows that the model gets right"
 
 
 def html_by_class(by_budget: Mapping[int, ClassRates], title: str, notes: Sequence[str]) -> str:
@@ -102,7 +103,7 @@ def _rate_at(rates: ClassRates, name: str) -> str:
 
 def _direction(line: ClassRate) -> str:
     shown = ", ".join(f"{name} {count:,}" for name, count in line.becomes[:_BECOMES_SHOWN])
-    return (shown + (", ..." if len(line.becomes) > _BECOMES_SHOWN else "")) or "another class"
+    return shown + (", ..." if len(line.becomes) > _BECOMES_SHOWN else "")
 
 
 def _ends(by_budget: Mapping[int, ClassRates]) -> list[int]:

@@ -99,7 +99,7 @@ def audit(
         memory=memory * 2**20,
     )
     steps = job.comparison().steps  # refuses what does not fit before a model is opened
-    checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
+    checkpoint, place = model_from(victim, model, task.splits.schema, model_name, quiet=True)
     checkpoint.victim.to(where)
     with progress() as bars:
         bar = bars.add_task("audit", total=steps)

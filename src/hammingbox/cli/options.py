@@ -11,7 +11,7 @@ import torch
 import typer
 
 from hammingbox.attacks import ATTACKS, Attack
-from hammingbox.cli.console import plain, say
+from hammingbox.cli.console import err, plain
 from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError, unknown_name
@@ -101,8 +101,12 @@ def changes_from(
     return SpaceChanges(tuple(immutable or ()), forbidden, full, tuple(protect or ()), neighbours)
 
 
-def model_from(victim: Path | None, model: str | None, schema: Schema, name: str = "") -> tuple[Checkpoint, str]:
-    """The victim of --victim or --model, and its place for records. What is to be said about it is said.
+def model_from(
+    victim: Path | None, model: str | None, schema: Schema, name: str = "", *, quiet: bool = False
+) -> tuple[Checkpoint, str]:
+    """The victim of --victim or --model, and its place for records.
+
+    What is to be said about it is said on standard error, unless findings say it later.
 
     Raises:
         InputError: neither or both, or a model that does not fit the table.
@@ -115,8 +119,8 @@ def model_from(victim: Path | None, model: str | None, schema: Schema, name: str
     if victim is not None:
         return load_checkpoint(victim, schema=schema), str(victim)
     opened = open_model(model or "", schema, name=name)
-    for note in opened.victim.notes:
-        say(f"model: {plain(note)}")
+    for note in () if quiet else opened.victim.notes:
+        err.print(f"model: {plain(note)}", highlight=False, soft_wrap=True)
     return opened, str(model)
 
 

@@ -36,7 +36,7 @@ class DataReference:
     label: str | None = None
     schema: str | None = None
     reading: Reading = field(default_factory=Reading)
-    parts: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, str] = field(default_factory=dict, hash=False)
     sample: Sample | None = None
 
     @staticmethod
