@@ -26,6 +26,17 @@ from hammingbox.attacks import (
     Swap,
     TwoStage,
 )
+from hammingbox.certificates import (
+    CERTIFICATES,
+    Ablation,
+    Additive,
+    Cascade,
+    Certificate,
+    CertificateResult,
+    Claims,
+    Exact,
+    Relaxation,
+)
 from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.inspection import inspect_table
 from hammingbox.data.registry import DATASETS
@@ -36,7 +47,9 @@ from hammingbox.data.texts import Labelled, text_splits
 from hammingbox.defences import (
     ASCC,
     DEFENCES,
+    AblationTraining,
     Batch,
+    CertifiedTraining,
     Defence,
     HotFlipTraining,
     L2Ball,
@@ -48,6 +61,7 @@ from hammingbox.defences import (
 )
 from hammingbox.errors import (
     AttackError,
+    CertificateError,
     FileError,
     HammingboxError,
     InputError,
@@ -55,6 +69,8 @@ from hammingbox.errors import (
     VictimError,
 )
 from hammingbox.evaluation.accuracy import accuracy, correctly_classified
+from hammingbox.evaluation.certificates import Certificates
+from hammingbox.evaluation.certified_rates import CertifiedRates
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
 from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.evaluation.rates import Rate
@@ -62,6 +78,7 @@ from hammingbox.evaluation.result_files import read_results, verify, write_resul
 from hammingbox.evaluation.rows import Rows
 from hammingbox.evaluation.verify import Verification
 from hammingbox.problem import Problem
+from hammingbox.running.certify import certify, certify_into
 from hammingbox.running.evaluate import evaluate
 from hammingbox.running.executor import Executor, Serial
 from hammingbox.running.record import evaluate_into
@@ -78,6 +95,7 @@ from hammingbox.threat.synonym_space import SynonymSpace
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
+from hammingbox.victims.ablated import Ablated
 from hammingbox.victims.black_box import BlackBox
 from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint, load_victim
 from hammingbox.victims.one_hot import OneHot
@@ -88,10 +106,15 @@ from hammingbox.victims.zoo.registry import VICTIMS, build
 __all__ = [
     "ASCC",
     "ATTACKS",
+    "CERTIFICATES",
     "DATASETS",
     "DEFENCES",
     "PCAA",
     "VICTIMS",
+    "Ablated",
+    "Ablation",
+    "AblationTraining",
+    "Additive",
     "AnyOther",
     "Attack",
     "AttackError",
@@ -100,13 +123,22 @@ __all__ = [
     "Batch",
     "BlackBox",
     "Candidates",
+    "Cascade",
+    "Certificate",
+    "CertificateError",
+    "CertificateResult",
+    "Certificates",
+    "CertifiedRates",
+    "CertifiedTraining",
     "Checkpoint",
+    "Claims",
     "Dataset",
     "Defence",
     "Direction",
     "Distribution",
     "Evaluation",
     "Evolution",
+    "Exact",
     "Executor",
     "Exhaustive",
     "Feature",
@@ -133,6 +165,7 @@ __all__ = [
     "Problem",
     "Random",
     "Rate",
+    "Relaxation",
     "RowGoals",
     "RowRandom",
     "Rows",
@@ -160,6 +193,8 @@ __all__ = [
     "VictimError",
     "accuracy",
     "build",
+    "certify",
+    "certify_into",
     "changed_text",
     "correctly_classified",
     "diagnose_victim",
