@@ -30,6 +30,17 @@ from hammingbox.attacks import (
 )
 from hammingbox.auditing.audit import audit
 from hammingbox.auditing.result import Audit
+from hammingbox.certificates import (
+    CERTIFICATES,
+    Ablation,
+    Additive,
+    Cascade,
+    Certificate,
+    CertificateResult,
+    Claims,
+    Exact,
+    Relaxation,
+)
 from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.inspection import inspect_table
 from hammingbox.data.registry import DATASETS
@@ -40,7 +51,9 @@ from hammingbox.data.texts import Labelled, text_splits
 from hammingbox.defences import (
     ASCC,
     DEFENCES,
+    AblationTraining,
     Batch,
+    CertifiedTraining,
     Defence,
     HotFlipTraining,
     L2Ball,
@@ -52,6 +65,7 @@ from hammingbox.defences import (
 )
 from hammingbox.errors import (
     AttackError,
+    CertificateError,
     FileError,
     HammingboxError,
     InputError,
@@ -59,6 +73,8 @@ from hammingbox.errors import (
     VictimError,
 )
 from hammingbox.evaluation.accuracy import accuracy, correctly_classified
+from hammingbox.evaluation.certificates import Certificates
+from hammingbox.evaluation.certified_rates import CertifiedRates
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
 from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.evaluation.rates import Rate
@@ -66,6 +82,7 @@ from hammingbox.evaluation.result_files import read_results, verify, write_resul
 from hammingbox.evaluation.rows import Rows
 from hammingbox.evaluation.verify import Verification
 from hammingbox.problem import Problem
+from hammingbox.running.certify import certify, certify_into
 from hammingbox.running.evaluate import evaluate
 from hammingbox.running.executor import Executor, Serial
 from hammingbox.running.record import evaluate_into
@@ -83,6 +100,7 @@ from hammingbox.threat.table_space import TableSpace
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
+from hammingbox.victims.ablated import Ablated
 from hammingbox.victims.black_box import BlackBox
 from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint, load_victim
 from hammingbox.victims.columns_file import write_columns
@@ -100,10 +118,15 @@ if TYPE_CHECKING:
 __all__ = [
     "ASCC",
     "ATTACKS",
+    "CERTIFICATES",
     "DATASETS",
     "DEFENCES",
     "PCAA",
     "VICTIMS",
+    "Ablated",
+    "Ablation",
+    "AblationTraining",
+    "Additive",
     "AnyOther",
     "Attack",
     "AttackError",
@@ -113,13 +136,22 @@ __all__ = [
     "Batch",
     "BlackBox",
     "Candidates",
+    "Cascade",
+    "Certificate",
+    "CertificateError",
+    "CertificateResult",
+    "Certificates",
+    "CertifiedRates",
+    "CertifiedTraining",
     "Checkpoint",
+    "Claims",
     "Dataset",
     "Defence",
     "Direction",
     "Distribution",
     "Evaluation",
     "Evolution",
+    "Exact",
     "Executor",
     "Exhaustive",
     "Feature",
@@ -146,6 +178,7 @@ __all__ = [
     "Problem",
     "Random",
     "Rate",
+    "Relaxation",
     "RobustClassifier",
     "RowGoals",
     "RowRandom",
@@ -177,6 +210,8 @@ __all__ = [
     "accuracy",
     "audit",
     "build",
+    "certify",
+    "certify_into",
     "changed_text",
     "correctly_classified",
     "diagnose_victim",

@@ -12,6 +12,7 @@ import hammingbox
 from hammingbox.cli import (
     attack,
     audit,
+    certify,
     compare,
     data,
     defend,
@@ -45,6 +46,7 @@ app.command("train")(train.train)
 app.command("defend")(defend.defend)
 app.command("audit")(audit.audit)
 app.command("attack")(attack.attack)
+app.command("certify")(certify.certify)
 app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("verify")(verify.verify_file)

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from hammingbox.attacks.base import Attack
 from hammingbox.data.dataset import Dataset
 from hammingbox.evaluation.class_rates import ClassRates, class_rates_of
 from hammingbox.evaluation.diagnose.finding import Finding
 from hammingbox.evaluation.diagnose.row_checks import diagnose_rows
+from hammingbox.evaluation.method import Method
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
 from hammingbox.evaluation.shown import bars_by_class, frame_of, html_of, interval_in_words, percent
@@ -22,7 +22,7 @@ class Evaluation:
 
     data: Dataset
     threat: ThreatModel
-    attack: Attack
+    attack: Method
     seed: int
     rows: Rows
     seconds: float

@@ -1,5 +1,6 @@
 """Randomized ablation (Levine and Feizi 2020): a new classifier that votes over rows of which it sees k features."""
 
+import re
 from itertools import combinations
 from math import comb
 
@@ -57,8 +58,13 @@ class Ablated(Victim):
         self.votes = whole_number("votes", votes, most=_MOST_VOTES)
         self.mask = None if mask is None else whole_number("mask", mask, least=0)
         self.seed = seed
-        self.name = f"Ablated(k={k}, votes={votes}, mask={mask}, seed={seed}) of {victim.name}"
+        self.name = f"{self.described} {victim.name}".strip()
         self.register_buffer("setting", torch.tensor([k, votes, -1 if mask is None else mask, seed], device="cpu"))
+
+    @property
+    def described(self) -> str:
+        """Its settings in words, from which `ablated_as` makes the same classifier again."""
+        return f"ablated(k={self.k}, votes={self.votes}, mask={self.mask}, seed={self.seed})"
 
     @property
     def device(self) -> torch.device:
@@ -119,6 +125,18 @@ class Ablated(Victim):
 
     def _none(self) -> Int64[Tensor, "batch classes"]:
         raise InputError("expected at least one row, got none.")
+
+
+_DESCRIBED = re.compile(r"ablated\(k=(\d{1,9}), votes=(\d{1,9}), mask=(None|\d{1,9}), seed=(\d{1,18})\)( |$)", re.ASCII)
+
+
+def ablated_as(text: str, victim: Victim) -> Victim:
+    """The `Ablated` classifier of a model that a recorded name describes; the model itself for any other name."""
+    match = _DESCRIBED.match(text)
+    if match is None:
+        return victim
+    mask = None if match[3] == "None" else int(match[3])
+    return Ablated(victim, int(match[1]), votes=int(match[2]), mask=mask, seed=int(match[4]))
 
 
 def ablated_logits(victim: Victim, ids: Ids, kept: Bool[Tensor, "batch features"], mask: int | None = None) -> Logits:
