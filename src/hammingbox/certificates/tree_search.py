@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from time import perf_counter
+from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,7 +16,7 @@ from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.threat.candidates import Candidates
 from hammingbox.threat.space import Space
-from hammingbox.victims.trees.ensemble import FloatArray, IntArray, TreeEnsemble
+from hammingbox.victims.trees.ensemble import BoolArray, FloatArray, TreeEnsemble
 from hammingbox.victims.trees.tree_victim import TreeVictim
 from hammingbox.victims.victim import Victim
 
@@ -43,7 +44,7 @@ class TreeSearch(Certificate):
         seconds: time of each row at most; with a limit of time, what is unknown depends on the machine.
     """
 
-    exact = True
+    exact: ClassVar[bool] = True
 
     nodes: int = 20_000
     seconds: float | None = None
@@ -111,7 +112,7 @@ def distinct_moves(boxes: LeafBoxes, candidates: Candidates, row: int) -> Moves:
     return Moves(feature, category, slot).take(first[found >= 0])
 
 
-def _rivals(values: FloatArray, sums: FloatArray, wins: IntArray) -> tuple[list[FloatArray], list[FloatArray]]:
+def _rivals(values: FloatArray, sums: FloatArray, wins: BoolArray) -> tuple[list[FloatArray], list[FloatArray]]:
     """For each winning class, what the leaves add to its leads over the other classes, and these leads now."""
     winning, losing = np.flatnonzero(wins), np.flatnonzero(~wins)
     pairs = [values[:, [k]] - values[:, losing] for k in winning]
