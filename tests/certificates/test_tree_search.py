@@ -84,6 +84,19 @@ def test_branching_against_enumeration(seed: int) -> None:
         )
 
 
+@given(seed=st.integers(0, 10**6), budget=st.integers(1, 5), size=st.integers(1, 2), whole=st.booleans())
+def test_groups_against_enumeration(seed: int, budget: int, size: int, whole: bool) -> None:
+    """Trees that share no feature beyond their group: the closed form, at every budget."""
+    schema = random_schema(seed)
+    groups = [list(range(5))[i : i + size] for i in range(0, 5, size)]
+    victim = random_victim(schema, seed, trees=8, whole=whole, groups=groups)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TreeSearch, "_searched", None)  # it must not be needed
+        check_against_enumeration(TreeSearch(), victim, FullSpace(schema), budget, AnyOther(), seed)
+        space = MaskedSpace(schema, immutable=["f0"], forbidden={"*": ["b"]}, kept={"f2": ["a"]})
+        check_against_enumeration(TreeSearch(), victim, space, budget, Direction("x") | Direction("y"), seed)
+
+
 def largest_lead(victim: TreeVictim, x: torch.Tensor, k: int, j: int, budget: int) -> float:
     """The largest lead of class k over class j within the budget, as an integer programme over leaves."""
     boxes, widths = leaf_boxes(victim.ensemble), victim.ensemble.cardinalities

@@ -31,8 +31,9 @@ def random_victim(
     *,
     whole: bool = False,
     link: Literal["scores", "probabilities"] = "scores",
+    groups: list[list[int]] | None = None,
 ) -> TreeVictim:
-    """Trees of random splits. With `whole`, leaves are small integers, so that many rows tie."""
+    """Trees of random splits. Leaves that are `whole` make many rows tie. Each tree uses one group."""
     generator = np.random.default_rng(seed)
     classes = len(schema.classes)
 
@@ -42,11 +43,12 @@ def random_victim(
             return [float(share) for share in shares]
         return [float(v) for v in (generator.integers(-2, 3, classes) if whole else generator.normal(size=classes))]
 
-    def tree() -> RawTree:
+    def tree(number: int) -> RawTree:
         inner = 2**depth - 1
+        own = groups[number % len(groups)] if groups else list(range(len(schema.features)))
         splits: list[tuple[int, CategorySet] | None] = []
         for _ in range(inner):
-            feature = int(generator.integers(len(schema.features)))
+            feature = int(generator.choice(own))
             width = schema.cardinalities[feature]
             listed = frozenset(generator.choice(width, int(generator.integers(1, width)), replace=False).tolist())
             splits.append((feature, CategorySet(listed, listed_left=bool(generator.integers(2)), missing_left=False)))
@@ -54,7 +56,7 @@ def random_victim(
         left = np.array([2 * i + 1 for i in range(inner)] + [0] * (inner + 1))
         return RawTree([*splits, *[None] * (inner + 1)], left, left + 1, values)
 
-    return TreeVictim(TreeEnsemble.of(schema, codes(schema), [tree() for _ in range(trees)], [0.0] * classes, link))
+    return TreeVictim(TreeEnsemble.of(schema, codes(schema), [tree(i) for i in range(trees)], [0.0] * classes, link))
 
 
 def all_points(candidates: Candidates, row: int, budget: int) -> Tensor:
