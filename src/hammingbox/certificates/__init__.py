@@ -8,12 +8,14 @@ from hammingbox.certificates.base import Certificate, CertificateResult, Claims
 from hammingbox.certificates.cascade import Cascade
 from hammingbox.certificates.exact import Exact
 from hammingbox.certificates.relaxation import Relaxation
+from hammingbox.certificates.tree_search import TreeSearch
 from hammingbox.errors import unknown_name
 
 CERTIFICATES: dict[str, Callable[..., Certificate]] = {
     "auto": Cascade,
     "additive": Additive,
     "relaxation": Relaxation,
+    "trees": TreeSearch,
     "exact": Exact,
     "ablation": Ablation,
 }
@@ -40,5 +42,6 @@ __all__ = [
     "Claims",
     "Exact",
     "Relaxation",
+    "TreeSearch",
     "certificate_named",
 ]

@@ -12,13 +12,14 @@ from hammingbox.certificates.base import Certificate
 from hammingbox.certificates.exact import Exact
 from hammingbox.certificates.relaxation import Relaxation
 from hammingbox.certificates.result import Claims
+from hammingbox.certificates.tree_search import TreeSearch
 from hammingbox.errors import InputError
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.threat.space import Space
 from hammingbox.victims.victim import Victim
 
-METHODS: tuple[Certificate, ...] = (Additive(), Relaxation(), Ablation(), Exact())
+METHODS: tuple[Certificate, ...] = (Additive(), TreeSearch(), Relaxation(), Ablation(), Exact())
 """In order of cost."""
 
 

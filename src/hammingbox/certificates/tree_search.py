@@ -2,25 +2,34 @@
 
 from dataclasses import dataclass
 from time import perf_counter
+from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from hammingbox.certificates._trees.expansion import Moves
+from hammingbox.certificates._trees.groups import GroupPoints, GroupTables, feature_groups, worst_cases
 from hammingbox.certificates._trees.leaf_boxes import LeafBoxes
-from hammingbox.certificates._trees.row_search import Effort, Outcome, search_row
+from hammingbox.certificates._trees.row_search import Effort, search_row
 from hammingbox.certificates.base import Certificate, Claims
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.threat.candidates import Candidates
 from hammingbox.threat.space import Space
-from hammingbox.victims.trees.ensemble import FloatArray, IntArray, TreeEnsemble
+from hammingbox.victims.trees.ensemble import BoolArray, FloatArray, TreeEnsemble
 from hammingbox.victims.trees.tree_victim import TreeVictim
 from hammingbox.victims.victim import Victim
 
 _BOXES: "WeakKeyDictionary[TreeEnsemble, LeafBoxes]" = WeakKeyDictionary()
 """The leaves of ensembles that were searched before; they are a function of the ensemble."""
+
+_TABLES: "WeakKeyDictionary[TreeEnsemble, GroupTables | None]" = WeakKeyDictionary()
+"""The same for their groups."""
+
+_ROWS = 256
+"""Rows whose groups are held at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +42,9 @@ class TreeSearch(Certificate):
     as reached, and a row whose witness the victim then does not confirm is unknown. XGBoost itself adds in float32: its
     own answer may differ where the lead is below about 1e-7 times the number of trees.
 
+    Where the trees fall into groups that share no feature (stumps, large-spread ensembles, interaction constraints) and
+    the goal has one losing class, the worst case is computed in closed form, for every r and without a limit.
+
     A row that runs into a limit is unknown, with the radius that was proven by then.
 
     Cost: no forward passes but one for the clean row and one for a witness. Time grows with the leaves that are within
@@ -43,7 +55,7 @@ class TreeSearch(Certificate):
         seconds: time of each row at most; with a limit of time, what is unknown depends on the machine.
     """
 
-    exact = True
+    exact: ClassVar[bool] = True
 
     nodes: int = 20_000
     seconds: float | None = None
@@ -60,9 +72,14 @@ class TreeSearch(Certificate):
         return None
 
     def run(self, problem: Problem, random: RowRandom) -> Claims:  # noqa: ARG002
-        """Row by row."""
+        """In closed form where the trees fall into groups that share no feature, row by row otherwise."""
         victim = problem.victim
         assert isinstance(victim, TreeVictim)
+        one_loser = bool(((~problem.goal.wins).sum(1) == 1).all())
+        tables = _group_tables(victim.ensemble) if one_loser else None
+        return self._searched(problem, victim) if tables is None else _grouped(problem, victim, tables)
+
+    def _searched(self, problem: Problem, victim: TreeVictim) -> Claims:
         ensemble, boxes = victim.ensemble, leaf_boxes(victim.ensemble)
         wins = problem.goal.wins.cpu().numpy()
         sums = victim.sums(problem.candidates.clean).cpu().numpy()
@@ -83,12 +100,56 @@ class TreeSearch(Certificate):
                 tolerance=ensemble.rounding,
                 effort=Effort(self.nodes, begin + (self.seconds or np.inf)),
             )
-            radius[row], bound[row] = outcome.radius, _margin(outcome, ensemble)
+            radius[row], bound[row] = outcome.radius, _margin(outcome.bound, ensemble)
             if outcome.witness is not None:
                 chosen = moves.take(outcome.witness)
                 witness[row, torch.from_numpy(chosen.feature)] = torch.from_numpy(chosen.slot).to(witness.device)
             seconds[row] = perf_counter() - begin
         return Claims(radius, witness, bound, seconds)
+
+
+def _group_tables(ensemble: TreeEnsemble) -> GroupTables | None:
+    """The ensemble as a sum over groups of features, made once; None if it is not one of small groups."""
+    if ensemble not in _TABLES:
+        groups = feature_groups(ensemble)
+        tables = None
+        if len(groups) > 1 and GroupTables.fits(ensemble.cardinalities, groups):
+            tables = GroupTables(ensemble.cardinalities, groups, ensemble.classes)
+            tables.add(ensemble)
+        _TABLES[ensemble] = tables
+    return _TABLES[ensemble]
+
+
+def _grouped(problem: Problem, victim: TreeVictim, tables: GroupTables) -> Claims:
+    """Exact at every number of changes, whatever the budget."""
+    parts = [
+        _grouped_part(problem.take(rows), victim, tables)
+        for rows in torch.arange(len(problem), device=problem.rows.device).split(_ROWS)
+    ]
+    return Claims(*(torch.cat([part[i] for part in parts]) for i in range(3)))
+
+
+def _grouped_part(problem: Problem, victim: TreeVictim, tables: GroupTables) -> tuple[Tensor, Tensor, Tensor]:
+    ensemble, budget, device = victim.ensemble, problem.budget, problem.rows.device
+    wins = problem.goal.wins.cpu().numpy()
+    losing, rows = (~wins).argmax(1), np.arange(len(wins))
+    sums = victim.sums(problem.candidates.clean).cpu().numpy()
+    points = GroupPoints.of(problem.candidates, tables, budget)
+    found = worst_cases(tables, points, sums - sums[rows, losing][:, None], losing, budget)
+    leads = np.where(wins[:, :, None], found.leads, -np.inf)
+    worst = leads.max(1)  # (batch, changes)
+    reached = worst > -ensemble.rounding
+    changes = np.where(reached.any(1), reached.argmax(1), budget + 1)
+    rival = leads[rows, :, np.minimum(changes, budget)].argmax(1)
+    slots = np.zeros((len(rows), problem.candidates.layout.features), dtype=np.int64)
+    chosen = found.slots(tables, points, rival, np.minimum(changes, budget))
+    slots[:, : chosen.shape[1]] = np.where((changes <= budget)[:, None], chosen, 0)
+    bound = [_margin(float(value), ensemble) for value in worst.max(1)]
+    return (
+        torch.from_numpy(np.minimum(changes - 1, budget)).to(device),
+        torch.from_numpy(slots).to(device),
+        torch.tensor(bound, dtype=torch.float64, device=device),
+    )
 
 
 def leaf_boxes(ensemble: TreeEnsemble) -> LeafBoxes:
@@ -111,20 +172,20 @@ def distinct_moves(boxes: LeafBoxes, candidates: Candidates, row: int) -> Moves:
     return Moves(feature, category, slot).take(first[found >= 0])
 
 
-def _rivals(values: FloatArray, sums: FloatArray, wins: IntArray) -> tuple[list[FloatArray], list[FloatArray]]:
+def _rivals(values: FloatArray, sums: FloatArray, wins: BoolArray) -> tuple[list[FloatArray], list[FloatArray]]:
     """For each winning class, what the leaves add to its leads over the other classes, and these leads now."""
     winning, losing = np.flatnonzero(wins), np.flatnonzero(~wins)
     pairs = [values[:, [k]] - values[:, losing] for k in winning]
     return pairs, [sums[k] - sums[losing] for k in winning]
 
 
-def _margin(outcome: Outcome, ensemble: TreeEnsemble) -> float:
+def _margin(bound: float, ensemble: TreeEnsemble) -> float:
     """A bound on the lead as a bound on the margin of the victim's logits.
 
     The logits of a forest are the logarithms of its probabilities. If the probability p of the rival is at most that
     of another class plus b < 0, then the difference of their logarithms is at most log((1 + b) / (1 - b)).
     """
-    if ensemble.link == "scores" or not np.isfinite(outcome.bound):
-        return outcome.bound
-    lead = outcome.bound / ensemble.trees
+    if ensemble.link == "scores" or not np.isfinite(bound):
+        return bound
+    lead = bound / ensemble.trees
     return np.inf if lead > 0 else float(np.log((1 + lead) / (1 - lead)))

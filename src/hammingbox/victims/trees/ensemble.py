@@ -137,6 +137,20 @@ class TreeEnsemble:
         """Number of classes."""
         return len(self.base)
 
+    def sums(self, ids: IntArray, trees: IntArray) -> FloatArray:
+        """(rows, classes) the sums over some trees, without the base.
+
+        Args:
+            ids: (rows, features) category ids.
+            trees: which trees.
+        """
+        node = np.broadcast_to(self.roots[trees], (len(ids), len(trees)))
+        rows = np.arange(len(ids))[:, None]
+        for _ in range(self.depth):
+            goes_left = self.table[self.offset[node] + ids[rows, self.feature[node]]]
+            node = np.where(goes_left, self.left[node], self.right[node])
+        return self.values[node].sum(1)
+
     @cached_property
     def tree_of(self) -> IntArray:
         """(nodes) the tree of each node."""

@@ -76,7 +76,7 @@ def _histogram(model: Any, schema: Schema, columns: Sequence[Column]) -> TreeEns
         for k, tree in enumerate(stage)
     )
     start = np.asarray(model._baseline_prediction, dtype=np.float64).ravel()
-    return TreeEnsemble.of(schema, [columns[i] for i in order], trees, _base(start, binary), "scores")
+    return TreeEnsemble.of(schema, [columns[int(i)] for i in order], trees, _base(start, binary), "scores")
 
 
 def _votes(model: Any) -> RawTree:

@@ -144,8 +144,7 @@ def _tree(tree: Mapping[str, Any], own_class: int, classes: int, weight: float) 
             splits.append((int(tree["split_indices"][node]), threshold))
     values = np.zeros((len(left), classes))
     values[:, own_class] = numbers.astype(np.float64) * weight
-    children = (np.asarray(side, dtype=np.int64) for side in (left, right))
-    return RawTree(splits, *children, values)
+    return RawTree(splits, np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64), values)
 
 
 def _categories(stored: Mapping[str, Any] | None) -> dict[int, list[Any]]:
