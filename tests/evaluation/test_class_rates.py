@@ -106,7 +106,7 @@ def test_confusion_counts_answers_and_ties_as_every_rate() -> None:
     victim = ToyVictim(schema.cardinalities, len(schema.classes)).eval()
     ids, labels = toy_rows(schema, victim, 50)
     labels[:10] = (labels[:10] + 1) % len(schema.classes)
-    found = confusion(victim, Dataset(schema, ids, labels), batch_size=7)
+    found = confusion(victim, Dataset(schema, ids, labels))
     answers = victim(ids).argmax(1)
     assert found.accuracy == pytest.approx((answers == labels).float().mean().item())
     assert list(found.predicted.values()) == torch.bincount(answers, minlength=len(schema.classes)).tolist()

@@ -21,9 +21,10 @@ from hammingbox.cli.options import (
     Json,
     Label,
     Memory,
+    ModelName,
+    ModelSpec,
     Neighbours,
     Protect,
-    Rows,
     SchemaFile,
     Seed,
     Split,
@@ -35,21 +36,33 @@ from hammingbox.cli.options import (
     device_from,
     goal_from,
     made_from,
+    model_from,
 )
+from hammingbox.cli.own_file import reads_own_file
+from hammingbox.cli.sampling import DrawHow, Rows, RowsPerClass, RowsSeed, sample_from
+from hammingbox.data.reading import Reading
 from hammingbox.evaluation.certified_rates import CertifiedRates
 from hammingbox.running.certify import certify_into
 from hammingbox.running.store import MemoryStore, open_store
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.ablated import Ablated
-from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
+from hammingbox.victims.checkpoint import Checkpoint
 
 
+@reads_own_file
 def certify(
     data: DataName,
-    victim: VictimPath,
+    *,
+    reading: Reading,
+    victim: VictimPath = None,
+    model: ModelSpec = None,
+    model_name: ModelName = "",
     method: Annotated[str, typer.Option(help=f"Certificate: {', '.join(CERTIFICATES)}.")] = "auto",
     budgets: Annotated[str, typer.Option(help="Budgets, such as 1-3 or 1,2.")] = "1-2",
-    rows: Rows = 100,
+    rows: Rows = None,
+    rows_per_class: RowsPerClass = None,
+    draw: DrawHow = None,
+    rows_seed: RowsSeed = 0,
     seed: Seed = 0,
     out_dir: Annotated[
         Path | None, typer.Option("--out", help="Results folder, also of attacks; a run that was stopped resumes.")
@@ -83,15 +96,15 @@ def certify(
     """Proves which rows of a data set cannot be broken, and breaks others."""
     chosen = made_from("certificate", CERTIFICATES, method, settings or ())
     asked = sorted(set(budgets_from(budgets)))
-    task = Task.of(data, label, schema_file, data_dir)
-    checkpoint = load_checkpoint(victim, schema=task.splits.schema)
+    task = Task.of(data, label, schema_file, data_dir, reading=reading)
+    checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
     checkpoint.victim.to(device_from(device))
     if keep is not None:
         voting = Ablated(checkpoint.victim, keep, mask=mask)
         checkpoint = Checkpoint(
             voting, f"{voting.described} {checkpoint.model}", {}, checkpoint.schema, checkpoint.training
         )
-    part = task.part(split, rows)
+    part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed)
     threat = ThreatModel(task.space(changes_from(immutable, forbid, full_space, protect, neighbours)), asked[-1])
     goal = goal_from(sources, targets)
     applied = chosen.chosen_for(checkpoint.victim, threat.space)
@@ -99,8 +112,8 @@ def certify(
         store = stack.enter_context(MemoryStore() if out_dir is None else open_store(out_dir, create=True))
         bar = bars.add_task(f"certify {method}", total=len(part) * len(asked))
         found = certify_into(
-            store, checkpoint, part, threat, chosen, name=method, budgets=asked, goal=goal, place=str(victim),
-            source=task.reference, split=split, seed=seed, batch_size=batch_size, memory=memory * 2**20,
+            store, checkpoint, part, threat, chosen, name=method, budgets=asked, goal=goal, place=place,
+            source=reference, split=split, seed=seed, batch_size=batch_size, memory=memory * 2**20,
             on_rows=lambda _budget, done, _broken: bars.update(bar, advance=done),
         )  # fmt: skip
     rates = CertifiedRates.of({budget: result.rows for budget, result in found.items()}, part.schema)

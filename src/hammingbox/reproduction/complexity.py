@@ -8,9 +8,10 @@ from pathlib import Path
 import torch
 
 from hammingbox.attacks import ATTACKS, PCAA
+from hammingbox.data.column_rules import ColumnRules
 from hammingbox.data.dataset import Dataset
 from hammingbox.data.schema_file import write_schema
-from hammingbox.data.table_schema import ColumnRules, TableSchema
+from hammingbox.data.table_schema import TableSchema
 from hammingbox.files import write_bytes
 from hammingbox.report.artefacts.figures import growth_figure
 from hammingbox.report.artefacts.table import Column, Table, Value

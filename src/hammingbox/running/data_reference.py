@@ -53,7 +53,7 @@ class DataReference:
             return DataReference(name)
         where = None if schema is None else str(schema.resolve())
         read = reading or Reading()
-        files = {part: file.resolve() for part, file in read.files.items()}
+        files: dict[str, Any] = {part: file.resolve() for part, file in read.files.items()}
         hashes = {part: file_sha256(file) for part, file in files.items()}
         return DataReference(name, str(path.resolve()), file_sha256(path), label, where, replace(read, **files), hashes)
 
@@ -117,7 +117,7 @@ class DataReference:
 
     def _read(self, path: Path, label: str | None) -> Splits:
         schema = None if self.schema is None else Path(self.schema)
-        files = {part: self._part(part, file, path) for part, file in self.reading.files.items()}
+        files: dict[str, Any] = {part: self._part(part, file, path) for part, file in self.reading.files.items()}
         return source_named(str(path), label=label, schema=schema, reading=replace(self.reading, **files)).load()
 
     def _part(self, part: str, noted: Path, path: Path) -> Path:

@@ -11,8 +11,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-import hammingbox
 from hammingbox.evaluation.diagnose import Finding
+from hammingbox.evaluation.environment import versions
 from hammingbox.files import write_bytes
 from hammingbox.report.page import charts
 from hammingbox.report.page.packing import pack
@@ -85,7 +85,7 @@ def render(contents: Contents, *, rows_limit: int = ROWS_LIMIT) -> str:
         # Only this script may run, so a script that is hidden in the data never does.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         swatch=lambda style: Markup(charts.swatch(style)),
-        version=hammingbox.__version__,
+        version=versions()["hammingbox"],
     )
 
 
