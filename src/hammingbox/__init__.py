@@ -75,9 +75,12 @@ from hammingbox.errors import (
 from hammingbox.evaluation.accuracy import accuracy, correctly_classified
 from hammingbox.evaluation.certificates import Certificates
 from hammingbox.evaluation.certified_rates import CertifiedRates
+from hammingbox.evaluation.class_rates import ClassRate, ClassRates
+from hammingbox.evaluation.confusion import Confusion, confusion
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
+from hammingbox.evaluation.drawing import Draw, draw_rows
 from hammingbox.evaluation.evaluation import Evaluation
-from hammingbox.evaluation.rates import Rate
+from hammingbox.evaluation.rates import Rate, WeightedRate
 from hammingbox.evaluation.result_files import read_results, verify, write_results
 from hammingbox.evaluation.rows import Rows
 from hammingbox.evaluation.verify import Verification
@@ -145,10 +148,14 @@ __all__ = [
     "CertifiedTraining",
     "Checkpoint",
     "Claims",
+    "ClassRate",
+    "ClassRates",
+    "Confusion",
     "Dataset",
     "Defence",
     "Direction",
     "Distribution",
+    "Draw",
     "Evaluation",
     "Evolution",
     "Exact",
@@ -207,14 +214,17 @@ __all__ = [
     "Verification",
     "Victim",
     "VictimError",
+    "WeightedRate",
     "accuracy",
     "audit",
     "build",
     "certify",
     "certify_into",
     "changed_text",
+    "confusion",
     "correctly_classified",
     "diagnose_victim",
+    "draw_rows",
     "evaluate",
     "evaluate_into",
     "fit",

@@ -1,13 +1,14 @@
 """`hammingbox compare`: several attacks at several budgets on the same rows, as a table and a report."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hammingbox.attacks import attack_named
+from hammingbox.cli.class_tables import show_what_if
 from hammingbox.cli.comparison_tables import show_models, show_results
 from hammingbox.cli.console import plain, print_json, progress, say
 from hammingbox.cli.findings import exit_if_nothing_attacked, show_findings
@@ -44,6 +45,7 @@ from hammingbox.data.reading import Reading
 from hammingbox.errors import InputError
 from hammingbox.evaluation.diagnose import diagnose_data
 from hammingbox.report.comparison import COMPARED, ORACLE, Comparison, ComparisonJob, compare_attacks
+from hammingbox.report.measured_what_if import MeasuredWhatIf, measure_what_if, write_measured
 from hammingbox.report.page.folder import PAGE, write_report
 from hammingbox.running.store import FILE, MemoryStore, open_store
 from hammingbox.victims.checkpoint import Checkpoint
@@ -75,6 +77,15 @@ def compare(
     oracle: Annotated[
         bool, typer.Option("--oracle", help="Run the exact oracle where it is affordable and show every attack's gap.")
     ] = False,
+    what_if: Annotated[
+        int | None,
+        typer.Option(
+            "--what-if",
+            min=1,
+            max=1000,
+            help="Attack again with each of the N most telling columns frozen, and show how far success falls.",
+        ),
+    ] = None,
     sources: From = None,
     targets: To = None,
     split: Split = "test",
@@ -119,27 +130,36 @@ def compare(
         source=reference,
         doubts=diagnose_data(task.splits),
     )
-    found = []
+    found: list[Comparison] = []
+    measured: dict[str, MeasuredWhatIf] = {}
     schema = task.splits.schema
     opened = [model_from(path, None, schema)[0] for path in paths]
     opened += [model_from(None, model, schema, model_name)[0] for model in models or ()]
     for checkpoint, place in zip(opened, places, strict=True):
         checkpoint.victim.to(where)
         found.append(run_comparison(job, checkpoint, place, out_dir))
+        if what_if is not None:
+            measured[found[-1].weights] = run_what_if(job, checkpoint, found[-1], what_if)
     if out_dir is not None:
+        if measured:
+            write_measured(out_dir, measured)
         write_report(out_dir, queried={comparison.weights: comparison.queried for comparison in found})
     if json:
         print_json([
-            record | {"victim": place, "findings": [finding.to_json() for finding in comparison.findings]}
+            record
+            | {"victim": place, "findings": [finding.to_json() for finding in comparison.findings]}
+            | _what_if_record(measured.get(comparison.weights))
             for place, comparison in zip(places, found, strict=True)
             for record in comparison.summary.records()
         ])  # fmt: skip
     else:
-        _show(found, out_dir, gaps=oracle)
+        _show(found, measured, out_dir, gaps=oracle)
     exit_if_nothing_attacked([finding for comparison in found for finding in comparison.findings])
 
 
-def _show(found: Sequence[Comparison], folder: Path | None, *, gaps: bool) -> None:
+def _show(
+    found: Sequence[Comparison], measured: Mapping[str, MeasuredWhatIf], folder: Path | None, *, gaps: bool
+) -> None:
     """What is doubtful about every model first, then the tables."""
     for comparison in found:
         show_findings(comparison.findings, whose=comparison.summary.name if len(found) > 1 else "")
@@ -147,8 +167,24 @@ def _show(found: Sequence[Comparison], folder: Path | None, *, gaps: bool) -> No
         show_models([comparison.summary for comparison in found])
     for comparison in found:
         show_results(comparison.summary, gaps=gaps)
+        if comparison.weights in measured:
+            show_what_if(measured[comparison.weights])
     if folder is not None:
         say(f"records: {plain(folder / FILE)}\nreport: {plain(folder / PAGE)}")
+
+
+def _what_if_record(measured: MeasuredWhatIf | None) -> dict[str, Any]:
+    return {} if measured is None else {"what_if": measured.to_json()}
+
+
+def run_what_if(job: ComparisonJob, checkpoint: Checkpoint, comparison: Comparison, columns: int) -> MeasuredWhatIf:
+    """Freezes columns one after the other and attacks again, with a progress bar."""
+    with progress() as bars:
+        bar = bars.add_task("what if", total=columns)
+        return measure_what_if(
+            job, checkpoint.victim, comparison.summary, columns,
+            lambda name: bars.update(bar, advance=1, description=f"{name} frozen"),
+        )  # fmt: skip
 
 
 def run_comparison(job: ComparisonJob, checkpoint: Checkpoint, place: Path | str, folder: Path | None) -> Comparison:
