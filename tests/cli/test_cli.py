@@ -171,18 +171,29 @@ def test_an_own_file_from_inspection_to_verification(tmp_path: Path) -> None:
     assert facts["model"] == "mlp"
     out = run(
         "compare", table, *own, "--victim", tmp_path / "model", "--rows", 30, "--budgets", "1-2", "--oracle",
-        "--attacks", "ga,pcaa", "--out", tmp_path, "--json",
+        "--attacks", "ga,pcaa", "--positive", "yes", "--out", tmp_path, "--json",
     )  # fmt: skip
     cells = json.loads(out)
+    for cell in cells:
+        assert [(line["class"], line["rows"]) for line in cell["classes"]] == [("yes", 15), ("no", 15)]
+        assert cell["population_robust_error"]["value"] != cell["robust_error"], "one row in seven is a yes"
+    page = (tmp_path / "report.html").read_text()
+    assert "<strong>yes → no:</strong>" in page or "The model recognises none of 15 yes rows" in page
+    assert f"--schema {schema}" in page, "the schema that was used, not any other"
+    assert "--rows 30 --draw classes --positive yes" in page
     assert {cell["attack"] for cell in cells} == {"ga", "pcaa", "oracle"}
     assert all(0 <= cell["optimality_gap"] <= 1 for cell in cells)
     assert all(cell["optimality_gap"] == 0 for cell in cells if cell["budget"] == 1 and cell["attack"] != "pcaa")
     run("results", "export", tmp_path, "--what", "rows", "--out", tmp_path / "rows.csv")
     with (tmp_path / "rows.csv").open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["attack"] == "oracle"]
-    pairs = [(json.loads(row["clean"]), json.loads(row["adversarial"])) for row in rows]
-    assert all(clean[2] == adversarial[2] for clean, adversarial in pairs), "shop is immutable"
-    assert any(clean != adversarial for clean, adversarial in pairs)
+    assert all(row["shop (before)"] == row["shop (after)"] for row in rows), "shop is immutable"
+    changed = [sum(row[f"{name} (before)"] != row[f"{name} (after)"] for name in ("colour", "size")) for row in rows]
+    assert changed == [int(row["distance"]) for row in rows]
+    assert all(row["changes"].count("->") == count for row, count in zip(rows, changed, strict=True))
+    run("results", "export", tmp_path, "--what", "classes", "--format", "csv", "--out", tmp_path / "classes.csv")
+    with (tmp_path / "classes.csv").open(newline="") as file:
+        assert {line["class"]: line["rows"] for line in csv.DictReader(file)} == {"yes": "15", "no": "15"}
     assert "verified" in run("verify", tmp_path)
 
 

@@ -137,7 +137,11 @@ def test_mistakes_are_one_sentence(arguments: tuple[str, ...], message: str, sta
     [
         (("--set", "steps=many"), "expected steps as int, got 'many'"),
         (("--set", "ascent=mirorr"), "Did you mean 'mirror'?"),
-        (("--criterion", "best"), "expected the name of a known criterion (clean, mean, robust), got 'best'"),
+        (
+            ("--criterion", "best"),
+            "expected the name of a known criterion (balanced, balanced_mean, balanced_robust, clean, mean, "
+            "robust, worst_class), got 'best'",
+        ),
     ],
 )
 def test_values_of_the_wrong_type_are_one_sentence(

@@ -189,6 +189,8 @@ def test_export_in_every_format(folder: Path, tmp_path: Path) -> None:
         assert f">{attack}<" in svg
     run("results", "export", folder / "out", "--format", "pdf", "--out", tmp_path / "figure.pdf")
     assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
+    run("results", "export", folder / "out", "--format", "xlsx", "--out", tmp_path / "runs.xlsx")
+    assert (tmp_path / "runs.xlsx").read_bytes().startswith(b"PK")
     with pytest.raises(InputError, match="expected csv or parquet for rows"):
         run("results", "export", folder / "out", "--what", "rows", "--format", "latex")
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from hammingbox import Rate
-from hammingbox.report.breakdown import by_class
+from hammingbox.report.class_budgets import worst_case_classes
 from hammingbox.report.page.folder import read_contents
 from hammingbox.report.result_set import ResultSet
 from hammingbox.report.run_rows import RunFacts
@@ -39,10 +39,10 @@ def test_a_budget_counts_only_rows_that_were_attacked_with_it(tmp_path: Path) ->
     assert (few.success.rows, few.robust_error.rows, few.clean_error) == (9, 12, Rate(3, 12))
     first, both = (rows for *_, rows in stored(tmp_path)[:1] + stored(tmp_path)[-1:])
     assert few.success.hits == int((first.success[:12] | both.success).sum())
-    lines = by_class(results, "one (mlp)")
-    assert sum(line.by_budget[2].rows for line in lines) == 9
-    assert sum(line.correct for line in lines) == 27
-    assert {budget for line in by_class(results, "two (mlp)") for budget in line.by_budget} == {1, 3}
+    classes = worst_case_classes(results, "one (mlp)")
+    assert sum(line.attacked for line in classes[2].lines) == 9
+    assert sum(line.correct for line in classes[3].lines) == 27
+    assert set(worst_case_classes(results, "two (mlp)")) == {1, 3}
 
 
 def test_every_attacked_row_is_broken_proven_or_unknown() -> None:

@@ -103,7 +103,10 @@ def attack(
         )  # fmt: skip
     sample = reference.sample
     classes = class_rates_of(
-        result.rows, task.splits.schema.classes, population=sample and sample.population, positive=positive
+        result.rows,
+        task.splits.schema.classes,
+        population=None if sample is None else sample.population,
+        positive=positive,
     )
     facts: dict[str, Any] = result.summary() | {"attack": name, "settings": repr(chosen)} | classes.to_json()
     if store.path is not None:

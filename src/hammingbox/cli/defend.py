@@ -75,12 +75,14 @@ def defend(
         str | None,
         typer.Option(
             help="Which epoch is kept: best validation accuracy clean, robust, or their mean; or balanced, "
-            "balanced-robust, balanced-mean, by the mean recall of the classes. By default mean; balanced-mean "
-            "for your own imbalanced tables."
+            "balanced-robust, balanced-mean, by the mean recall of the classes; or worst-class, balanced accuracy "
+            "and the worst class's attacked recall. By default mean; worst-class for your own imbalanced tables."
         ),
     ] = None,
     class_weights: ClassWeights = None,
-    robust_rows: Annotated[int, typer.Option(min=0, help="Validation rows attacked after each epoch.")] = 200,
+    robust_rows: Annotated[
+        int, typer.Option(min=0, help="Validation rows attacked after each epoch, and test rows at the end.")
+    ] = 200,
     ramp: Annotated[int, typer.Option(min=1, help="Epochs over which the budget rises from 1.")] = 1,
     rows: Annotated[
         int | None,
@@ -108,7 +110,7 @@ def defend(
     space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours))
     weights, said = weights_from(task, class_weights)
     uneven = task.is_own and is_imbalanced(task.splits.train)
-    kept = criterion or ("balanced_mean" if uneven else "mean")
+    kept = criterion or ("worst_class" if uneven else "mean")
     settings: dict[str, Any] = {
         "epochs": epochs, "learning_rate": learning_rate, "schedule": schedule, "patience": patience,
         "criterion": kept.replace("-", "_"), "robust_rows": robust_rows, "ramp": ramp,
@@ -128,7 +130,7 @@ def defend(
         data=task.name, goal=goal, model=model, start=start, rows=rows, settings=settings,
         start_settings=start_settings, seed=seed, device=place, overwrite=overwrite, watch=training_progress,
     )  # fmt: skip
-    verdict = verdict_on(task, start or out_dir / START, out_dir, threat, goal, place)
+    verdict = verdict_on(task, start or out_dir / START, out_dir, threat, goal, robust_rows, place)
     if json:
         print_json(facts | {"verdict": None if verdict is None else verdict.to_json()})
         return

@@ -74,10 +74,10 @@ def show_run(
 def export(
     folder: Folder,
     form: Annotated[str, typer.Option("--format", help=f"One of: {', '.join(FORMATS)}.")] = "csv",
-    what: Annotated[str, typer.Option(help="runs (a line each), or rows with their categories.")] = "runs",
+    what: Annotated[str, typer.Option(help="runs (a line each), rows with a column per feature, or classes.")] = "runs",
     file: Annotated[Path | None, typer.Option("--out", help="File to write; standard output without it.")] = None,
 ) -> None:
-    """Writes runs or rows for other programs: CSV, Parquet, Markdown, LaTeX (booktabs), SVG, PDF."""
+    """Writes runs, rows or classes for other programs: CSV, Excel, Parquet, Markdown, LaTeX (booktabs), SVG, PDF."""
     if form not in FORMATS:
         raise unknown_name("format", form, FORMATS)
     chosen: dict[str, What] = {name: name for name in get_args(What)}

@@ -6,7 +6,7 @@ import typer
 
 from hammingbox.data.dataset import Dataset
 from hammingbox.errors import InputError
-from hammingbox.evaluation.drawing import Draw, How
+from hammingbox.evaluation.drawing import Draw
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.tasks import Task
 from hammingbox.seeding import LARGEST_SEED
@@ -57,6 +57,6 @@ def sample_from(
         raise InputError(f"expected --rows or --rows-per-class, got both ({rows} and {per_class}). Leave one out.")
     if per_class is None and rows is None:
         rows = min(default, len(task.whole(split)))
-    usual: How = "classes" if task.is_own or per_class is not None else "first"
-    draw = Draw(rows, per_class, usual if how is None else how, seed)  # type: ignore[arg-type]  # it is checked there
+    usual = "classes" if task.is_own or per_class is not None else "first"
+    draw = Draw(rows, per_class, usual if how is None else how, seed)
     return task.sample(split, draw, positive=positive)

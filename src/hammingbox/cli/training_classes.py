@@ -67,13 +67,13 @@ def show_training_notes(facts: dict[str, Any], said: str) -> None:
 
 
 def verdict_on(
-    task: Task, start: Path, folder: Path, threat: ThreatModel, goal: Goal, device: torch.device
+    task: Task, start: Path, folder: Path, threat: ThreatModel, goal: Goal, rows: int, device: torch.device
 ) -> Verdict | None:
-    """The defended model beside its start; None where there is no attack to resist or there are no test rows."""
-    if threat.budget == 0 or not len(task.splits.test):
+    """The defended model beside its start; None where there is no attack to resist or no row to attack."""
+    if threat.budget == 0 or rows == 0 or not len(task.splits.test):
         return None
     before, after = (load_checkpoint(place, schema=task.splits.schema).victim.to(device) for place in (start, folder))
-    return defence_verdict(before, after, task.splits.test, threat, goal=goal)
+    return defence_verdict(before, after, task.splits.test, threat, rows=rows, goal=goal)
 
 
 def show_verdict(verdict: Verdict | None) -> None:

@@ -38,8 +38,8 @@ class Column:
         return dict(zip(self.values, numbers.tolist(), strict=True))
 
     def first_row(self, value: str) -> int:
-        """The number of the first row that holds a value, counted from 1."""
-        return int(np.argmax(self.codes == self.values.index(value))) + 1
+        """The number of the first row that holds a value, counted from 0 as in results."""
+        return int(np.argmax(self.codes == self.values.index(value)))
 
 
 @dataclass(frozen=True)

@@ -130,12 +130,12 @@ class ClassRates:
     @property
     def weighted_robust_error(self) -> WeightedRate | None:
         """Rows wrong before or broken, over all rows of the whole split; None where a class was not seen."""
-        return WeightedRate.of([(line.population or 0, line.robust_error) for line in self.lines])
+        return WeightedRate.of([(float(line.population or 0), line.robust_error) for line in self.lines])
 
     @property
     def weighted_accuracy(self) -> WeightedRate | None:
         """Rows right before, over all rows of the whole split; None where a class was not seen."""
-        return WeightedRate.of([(line.population or 0, line.recall) for line in self.lines])
+        return WeightedRate.of([(float(line.population or 0), line.recall) for line in self.lines])
 
     @property
     def _weighted(self) -> bool:
@@ -188,14 +188,18 @@ def class_rates(
     lines = []
     for number, name in enumerate(classes):
         mine = labels == number
+        rows, right, tried, lost = (int((mine & mask).sum()) for mask in (mine, correct, attacked, broken))
         became = np.bincount(predicted[mine & broken], minlength=len(classes))
         order = np.argsort(-became, kind="stable")
         lines.append(
             ClassRate(
                 name,
-                *(int((mine & mask).sum()) for mask in (mine, correct, attacked, broken)),
-                population=None if population is None else population[number],
-                becomes=tuple((classes[k], int(became[k])) for k in order if became[k]),
+                rows,
+                right,
+                tried,
+                lost,
+                None if population is None else population[number],
+                tuple((classes[k], int(became[k])) for k in order if became[k]),
             )
         )
     return ClassRates(tuple(sorted(lines, key=lambda line: line.name != positive)), positive)

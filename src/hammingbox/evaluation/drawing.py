@@ -6,7 +6,7 @@ hold three. Where rows are drawn by class, rates of the whole split are weighted
 """
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import torch
 
@@ -16,7 +16,8 @@ from hammingbox.seeding import check_seed, torch_generator
 from hammingbox.settings import MOST_ROWS, whole_number
 from hammingbox.types import RowInt
 
-How = Literal["first", "random", "classes"]
+WAYS = ("first", "random", "classes")
+"""How rows may be chosen."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Draw:
 
     rows: int | None = None
     per_class: int | None = None
-    how: How = "classes"
+    how: str = "classes"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -44,8 +45,8 @@ class Draw:
         if (self.rows is None) == (self.per_class is None):
             raise InputError("expected either a number of rows or a number of rows per class, got both or neither.")
         whole_number("number of rows", self.rows or self.per_class or 0, least=1, most=MOST_ROWS)
-        if self.how not in get_args(How):
-            raise unknown_name("way to draw rows", self.how, get_args(How))
+        if self.how not in WAYS:
+            raise unknown_name("way to draw rows", str(self.how), WAYS)
         if self.per_class is not None and self.how != "classes":
             raise InputError(f"expected rows per class to be drawn by class, got {self.how!r}. Use 'classes'.")
         check_seed(self.seed)

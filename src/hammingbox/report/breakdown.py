@@ -1,64 +1,21 @@
-"""Which rows are broken: of which classes, and by changes of which features."""
+"""Which features an attacker changes, and how far success would fall without them, from the rows that were recorded."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Bool, Int64
 
 from hammingbox.evaluation.rates import Rate
 from hammingbox.report.result_set import ResultSet
-from hammingbox.report.status import joined_statuses, statuses_by_budget
+from hammingbox.report.run_rows import RunRows
+from hammingbox.report.status import statuses_by_budget
 
 _INVISIBLE = {"": "(empty)", " ": "(space)", "\n": "(line break)"}
 """Categories that cannot be seen are named, here and in `render_row.js`."""
 
-
-@dataclass(frozen=True)
-class ClassLine:
-    """A true class.
-
-    Attributes:
-        name: of the class.
-        rows: rows of this class.
-        correct: those that the victim got right before.
-        by_budget: broken rows in the worst case, over attacked rows, at each budget the victim was attacked with.
-        becomes: other classes with their share of this class's broken rows, over all runs.
-    """
-
-    name: str
-    rows: int
-    correct: int
-    by_budget: Mapping[int, Rate]
-    becomes: tuple[tuple[str, float], ...]
-
-
-def by_class(results: ResultSet, victim: str) -> list[ClassLine]:
-    """One line for each true class of a victim's rows."""
-    labels, classes = np.array(results.labels, dtype=np.int64), results.schema.classes
-    runs = list(results.select(victim=victim))
-    overall = joined_statuses(len(labels), runs)
-    by_budget = statuses_by_budget(results, victim)
-    became = np.zeros((len(classes), len(classes)), np.int64)
-    for run in runs:
-        np.add.at(became, (labels[run.place[run.broken]], run.predicted[run.broken]), 1)
-    lines = []
-    for number, name in enumerate(classes):
-        mine = labels == number
-        if not (mine & overall.seen).any():
-            continue
-        total = max(1, int(became[number].sum()))
-        order = np.argsort(-became[number], kind="stable")
-        lines.append(
-            ClassLine(
-                name,
-                int((mine & overall.seen).sum()),
-                int((mine & overall.correct).sum()),
-                {b: Rate(int((mine & s.broken).sum()), int((mine & s.attacked).sum())) for b, s in by_budget.items()},
-                tuple((classes[k], float(became[number, k]) / total) for k in order[:3] if became[number, k]),
-            )
-        )
-    return lines
+_MOST_CELLS = 50_000_000
+"""Rows times features beyond which what-if is not computed: it would need a table of that size."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +25,10 @@ class FeatureLine:
     Attributes:
         index: its place in the schema.
         name: of the feature.
-        changed: broken rows of all runs that change it.
-        share: the same, over the broken rows of all runs.
-        commonest: its most frequent change.
+        changed: broken rows that change it.
+        share: the same, over the broken rows.
+        before: what its most frequent change replaces.
+        after: what that change writes.
         times: how often that one occurs.
     """
 
@@ -78,54 +36,164 @@ class FeatureLine:
     name: str
     changed: int
     share: float
-    commonest: str
+    before: str
+    after: str
+    times: int
+
+
+@dataclass(frozen=True)
+class Swap:
+    """A change and how often it occurs in broken rows."""
+
+    feature: str
+    before: str
+    after: str
     times: int
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureChanges:
-    """Which features were changed in broken rows, over all runs.
+    """Which features one run changed in the rows it broke.
 
     Attributes:
-        broken: broken rows of all runs.
+        attack: the run's attack; "" where no row was broken.
+        budget: its budget.
+        broken: rows it broke.
         per_feature: how many of them change each feature.
         lines: the features that were changed, the most frequent first.
-        swaps: the most frequent (before, after, times), whatever the feature.
+        swaps: the most frequent changes.
     """
 
+    attack: str
+    budget: int
     broken: int
     per_feature: Int64[np.ndarray, "features"]
     lines: tuple[FeatureLine, ...]
-    swaps: tuple[tuple[str, str, int], ...]
+    swaps: tuple[Swap, ...]
 
 
-def by_feature(results: ResultSet, *, swaps: int = 12) -> FeatureChanges:
-    """Counts the changes of every row that was broken in any run."""
+def strongest_run(results: ResultSet, victim: str) -> RunRows | None:
+    """The run that broke most rows of a victim; of equal ones that with the smallest budget, which needs least."""
+    runs = [run for run in results.select(victim=victim) if run.broken.any()]
+    return max(runs, key=lambda run: (int(run.broken.sum()), -run.facts.budget), default=None)
+
+
+def by_feature(results: ResultSet, victim: str, *, swaps: int = 12) -> FeatureChanges:
+    """Counts the changes in the rows that a victim's strongest run broke.
+
+    Other runs are left out: a weak attack's changes say how it searches, not what breaks the victim.
+    """
     features = results.schema.features
-    clean = results.clean_ids()
-    parts = [(run.changes.take(run.broken), run.place[run.broken]) for run in results.runs]
-    where = np.concatenate([np.empty(0, np.int64), *(part.keys for part, _ in parts)])
-    after = np.concatenate([np.empty(0, np.int64), *(part.values for part, _ in parts)])
-    row = np.concatenate([np.empty(0, np.int64), *(place[part.owner()] for part, place in parts)])
-    broken = sum(len(place) for _, place in parts)
+    run = strongest_run(results, victim)
+    if run is None:
+        return FeatureChanges("", 0, 0, np.zeros(len(features), np.int64), (), ())
+    made, place = run.changes.take(run.broken), run.place[run.broken]
+    where, after = made.keys, made.values
+    before = results.clean_ids()[place[made.owner()], where]
     per_feature = np.bincount(where, minlength=len(features))
     # (feature, before, after) as one number each: counting numbers is ten times faster than counting triples.
     most = max(results.schema.cardinalities)
-    kinds, times = np.unique((where * most + clean[row, where]) * most + after, return_counts=True)
-    commonest: dict[int, tuple[str, int]] = {}
-    pairs: dict[tuple[str, str], int] = {}
-    for kind, count in zip(kinds.tolist(), times.tolist(), strict=True):
-        feature, old, new = kind // most // most, kind // most % most, kind % most
-        words = features[feature].categories
-        before, now = _INVISIBLE.get(words[old], words[old]), _INVISIBLE.get(words[new], words[new])
-        pairs[before, now] = pairs.get((before, now), 0) + count
-        if count > commonest.get(feature, ("", 0))[1]:
-            commonest[feature] = (f"{before} → {now}", count)
-    order = np.argsort(-per_feature, kind="stable").tolist()
-    lines = tuple(
-        FeatureLine(i, features[i].name, int(per_feature[i]), float(per_feature[i]) / max(1, broken), *commonest[i])
-        for i in order
-        if per_feature[i]
+    kinds, times = np.unique((where * most + before) * most + after, return_counts=True)
+    ranked = [
+        Swap(features[kind // most // most].name, *_words(results, kind, most), count)
+        for kind, count in sorted(zip(kinds.tolist(), times.tolist(), strict=True), key=lambda pair: -pair[1])
+    ]
+    commonest: dict[str, Swap] = {}
+    for one in ranked:
+        commonest.setdefault(one.feature, one)
+    lines = []
+    for i in np.argsort(-per_feature, kind="stable").tolist():
+        if per_feature[i]:
+            top = commonest[features[i].name]
+            share = float(per_feature[i]) / len(place)
+            lines.append(FeatureLine(i, features[i].name, int(per_feature[i]), share, top.before, top.after, top.times))
+    return FeatureChanges(
+        run.facts.attack, run.facts.budget, len(place), per_feature, tuple(lines), tuple(ranked[:swaps])
     )
-    ranked = sorted(pairs.items(), key=lambda item: -item[1])[:swaps]
-    return FeatureChanges(broken, per_feature, lines, tuple((old, new, count) for (old, new), count in ranked))
+
+
+def _words(results: ResultSet, kind: int, most: int) -> tuple[str, str]:
+    words = results.schema.features[kind // most // most].categories
+    old, new = words[kind // most % most], words[kind % most]
+    return _INVISIBLE.get(old, old), _INVISIBLE.get(new, new)
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """What the records say about a feature that an attacker could no longer change.
+
+    Attributes:
+        index: its place in the schema.
+        name: of the feature.
+        still: rows that fall all the same, over the attacked rows, at each budget: some recorded adversarial row that
+            breaks them leaves this feature alone. Others may fall too, to changes that nobody looked for: the true
+            success is at least this, and at most that without freezing.
+    """
+
+    index: int
+    name: str
+    still: Mapping[int, Rate]
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """How far success can fall at most when one feature is frozen.
+
+    Attributes:
+        of: the class whose rows are counted; "" for all.
+        now: success without freezing, at each budget.
+        lines: features, those with the largest possible fall first.
+    """
+
+    of: str
+    now: Mapping[int, Rate]
+    lines: tuple[Frozen, ...]
+
+    def fall(self, line: Frozen) -> float:
+        """The largest fall of success at any budget, in shares of the attacked rows."""
+        return max(((self.now[b].hits - rate.hits) / rate.rows for b, rate in line.still.items()), default=0.0)
+
+    @property
+    def useful(self) -> tuple[Frozen, ...]:
+        """The features whose freezing may help."""
+        return tuple(line for line in self.lines if self.fall(line) > 0)
+
+
+def what_if(results: ResultSet, victim: str, *, of: str = "") -> WhatIf:
+    """Recounts a victim's broken rows once for each feature, as if the feature could not be changed.
+
+    Args:
+        results: the runs. All recorded adversarial rows count, of every attack and every budget up to the row's.
+        victim: whose.
+        of: count rows of this class only.
+    """
+    schema, places = results.schema, len(results.clean)
+    if places * len(schema.features) > _MOST_CELLS:
+        return WhatIf(of, {}, ())
+    mine = np.ones(places, np.bool_)
+    if of:
+        mine = np.array(results.labels, dtype=np.int64) == schema.classes.index(of)
+    now: dict[int, Rate] = {}
+    still: list[dict[int, Rate]] = [{} for _ in schema.features]
+    for budget, rows in statuses_by_budget(results, victim).items():
+        attacked, broken = int((rows.attacked & mine).sum()), rows.broken & mine
+        if not attacked:
+            continue
+        now[budget] = Rate(int(broken.sum()), attacked)
+        runs = [run for run in results.select(victim=victim) if run.facts.budget <= budget]
+        needed = _needed(runs, places, len(schema.features))
+        for feature, lost in enumerate((needed & broken[:, None]).sum(0).tolist()):
+            still[feature][budget] = Rate(now[budget].hits - lost, attacked)
+    lines = [Frozen(i, feature.name, still[i]) for i, feature in enumerate(schema.features)] if now else []
+    found = WhatIf(of, now, tuple(lines))
+    return WhatIf(of, now, tuple(sorted(lines, key=lambda line: -found.fall(line))))
+
+
+def _needed(runs: list[RunRows], places: int, features: int) -> Bool[np.ndarray, "places features"]:
+    """Whether every recorded adversarial row that breaks a row changes a feature."""
+    total, used = np.zeros(places, np.int32), np.zeros((places, features), np.int32)
+    for run in runs:
+        made, place = run.changes.take(run.broken), run.place[run.broken]
+        np.add.at(total, place, 1)
+        np.add.at(used, (place[made.owner()], made.keys), 1)
+    return (used == total[:, None]) & (total[:, None] > 0)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 from hammingbox.errors import InputError
 from hammingbox.settings import check_settings
 
-Criterion = Literal["clean", "robust", "mean", "balanced", "balanced_robust", "balanced_mean"]
+Criterion = Literal["clean", "robust", "mean", "balanced", "balanced_robust", "balanced_mean", "worst_class"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,8 @@ class TrainConfig:
         clip: maximum norm of the gradient.
         patience: stop after this many epochs at the full budget without a better score.
         criterion: keep the epoch with the best validation accuracy on clean rows, on attacked rows, or their
-            mean; or of the same with the mean recall of the classes in place of the accuracy.
+            mean; or of the same with the mean recall of the classes in place of the accuracy;
+            or of the mean of balanced accuracy and the attacked recall of the class that suffers most.
         robust_rows: validation rows attacked after each epoch; required unless the criterion is "clean" or
             "balanced".
         ramp: the budget rises from 1 to the threat's over this many epochs. Epochs below the full budget are never
@@ -59,7 +60,7 @@ class TrainConfig:
     @property
     def is_balanced(self) -> bool:
         """Whether the criterion counts classes, not rows."""
-        return self.criterion.startswith("balanced")
+        return self.criterion.startswith("balanced") or self.criterion == "worst_class"
 
     def record(self) -> dict[str, Any]:
         """The settings as JSON; without class weights where there are none, as records were before these existed."""

@@ -20,9 +20,6 @@ from hammingbox.victims.victim import Victim
 MOST_LOST = 0.05
 """Balanced accuracy that a defence may cost."""
 
-_PER_CLASS = 100
-"""Test rows of each class that are attacked."""
-
 
 @dataclass(frozen=True)
 class Standing:
@@ -120,7 +117,7 @@ class Verdict:
 
 
 def defence_verdict(
-    start: Victim, defended: Victim, test: Dataset, threat: ThreatModel, *, goal: Goal | None = None
+    start: Victim, defended: Victim, test: Dataset, threat: ThreatModel, *, rows: int = 200, goal: Goal | None = None
 ) -> Verdict:
     """Attacks test rows of every class on both models with a swap search.
 
@@ -129,11 +126,12 @@ def defence_verdict(
         defended: the model after it.
         test: rows that neither was trained on, nor chosen by.
         threat: what the attacker may do.
+        rows: test rows that are attacked, as many of each class as possible; all where there are fewer.
         goal: what counts as success; any class but the true one by default.
     """
-    rows = draw_rows(test, Draw(per_class=_PER_CLASS))
-    sides = [_standing(victim, test, rows, threat, goal) for victim in (start, defended)]
-    return Verdict(*sides, rows=len(rows), attack="swap", budget=threat.budget)
+    drawn = draw_rows(test, Draw(min(rows, len(test))))
+    before, after = (_standing(victim, test, drawn, threat, goal) for victim in (start, defended))
+    return Verdict(before, after, len(drawn), "swap", threat.budget)
 
 
 def _standing(victim: Victim, test: Dataset, rows: Dataset, threat: ThreatModel, goal: Goal | None) -> Standing:

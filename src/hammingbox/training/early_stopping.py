@@ -15,8 +15,8 @@ def is_best(clean: float, robust: float | None, history: Sequence[Epoch], config
     """Whether an epoch is better than all earlier ones that were the best.
 
     Args:
-        clean: its accuracy on clean rows, or its balanced accuracy where the criterion is balanced.
-        robust: the same on attacked rows.
+        clean: its accuracy on clean rows, or its balanced accuracy where the criterion counts classes.
+        robust: the same on attacked rows, or the smallest attacked recall of a class, as the criterion has it.
         history: earlier epochs.
         config: has the criterion.
     """
@@ -34,7 +34,8 @@ def is_over(history: Sequence[Epoch], budget: int, config: TrainConfig) -> bool:
 
 def _of_epoch(epoch: Epoch, config: TrainConfig) -> tuple[float, float | None]:
     if config.is_balanced and epoch.balanced_accuracy is not None:
-        return epoch.balanced_accuracy, epoch.balanced_robust_accuracy
+        worst = config.criterion == "worst_class"
+        return epoch.balanced_accuracy, epoch.worst_robust_recall if worst else epoch.balanced_robust_accuracy
     return epoch.validation_accuracy, epoch.robust_accuracy
 
 

@@ -32,6 +32,7 @@ class Epoch:
             time of earlier sessions is included, the time between sessions is not.
         balanced_accuracy: mean recall of the classes on clean validation rows; None in records of earlier versions.
         balanced_robust_accuracy: the same on attacked validation rows.
+        worst_robust_recall: the smallest recall of a class on attacked validation rows.
     """
 
     epoch: int
@@ -46,6 +47,7 @@ class Epoch:
     elapsed: float = 0.0
     balanced_accuracy: float | None = None
     balanced_robust_accuracy: float | None = None
+    worst_robust_recall: float | None = None
 
 
 @dataclass(frozen=True)

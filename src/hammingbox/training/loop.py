@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar
@@ -154,10 +154,9 @@ class _Training:
         begin = perf_counter()
         loss, notes = self._train(epoch, ThreatModel(self.threat.space, budget), on_step)
         seconds = perf_counter() - begin
-        clean, robust, balanced, balanced_robust = self._validate()
+        found = self._validate()
         full = budget == self.threat.budget
-        judged = (balanced, balanced_robust) if self.config.is_balanced else (clean, robust)
-        best = full and is_best(*judged, self.history, self.config)
+        best = full and is_best(*found.judged_by(self.config), self.history, self.config)
         if best or not full:
             self.best_weights = copy.deepcopy(self.victim.state_dict())
         self.history.append(
@@ -165,15 +164,16 @@ class _Training:
                 epoch=epoch,
                 epochs=self.config.epochs,
                 loss=loss,
-                validation_accuracy=clean,
-                robust_accuracy=robust,
+                validation_accuracy=found.clean,
+                robust_accuracy=found.robust,
                 seconds=seconds,
                 best=best,
                 budget=budget,
                 notes=notes,
                 elapsed=self.seconds_before + perf_counter() - self.begin,
-                balanced_accuracy=balanced,
-                balanced_robust_accuracy=balanced_robust,
+                balanced_accuracy=found.balanced,
+                balanced_robust_accuracy=found.balanced_robust,
+                worst_robust_recall=found.worst,
             )
         )
 
@@ -201,20 +201,21 @@ class _Training:
         weights = None if self.weights is None else self.weights[y.to(device)]
         return Batch(rows.to(device), x.to(device), y.to(device), seed, self.goal, weights)
 
-    def _validate(self) -> tuple[float, float | None, float, float | None]:
-        """Clean and robust accuracy on validation rows, then both balanced; None if no rows are attacked."""
+    def _validate(self) -> "_Validation":
+        """Accuracies on validation rows."""
         self.victim.eval()
         validation = self.splits.validation
         found = confusion(self.victim, validation)
         rows = min(self.config.robust_rows, len(validation))
         if not rows or self.threat.budget == 0:
-            return found.accuracy, None, found.balanced_accuracy, None
-        # A balanced criterion needs rows of every class; the first rows of a part may have none of a rare one.
+            return _Validation(found.accuracy, found.balanced_accuracy)
+        # A criterion that counts classes needs rows of each; the first rows of a part may have none of a rare one.
         attacked = draw_rows(validation, Draw(rows, how="classes" if self.config.is_balanced else "first"))
         stays = rows_that_stay_right(self.victim, attacked, self.threat, Swap(), goal=self.goal)
-        labels = attacked.labels.long().to(stays.device)
-        balanced = mean_recall(recall_by_class(stays, labels, len(validation.schema.classes)))
-        return found.accuracy, 1.0 - (~stays).float().mean().item(), found.balanced_accuracy, balanced
+        recall = recall_by_class(stays, attacked.labels.long().to(stays.device), len(validation.schema.classes))
+        worst = min(rate.value for rate in recall if rate.rows)
+        robust = 1.0 - (~stays).float().mean().item()
+        return _Validation(found.accuracy, found.balanced_accuracy, robust, mean_recall(recall), worst)
 
     def state(self) -> TrainingState:
         """Everything a killed run needs to end with the same weights."""
@@ -243,6 +244,23 @@ class _Training:
         self.history = [Epoch(**line) for line in state.numbers["history"]]
         # The first version wrote the seconds of training only.
         self.seconds_before = self.history[-1].elapsed or sum(epoch.seconds for epoch in self.history)
+
+
+@dataclass(frozen=True)
+class _Validation:
+    """Accuracies on clean and on attacked validation rows; None if no rows are attacked."""
+
+    clean: float
+    balanced: float
+    robust: float | None = None
+    balanced_robust: float | None = None
+    worst: float | None = None
+
+    def judged_by(self, config: TrainConfig) -> tuple[float, float | None]:
+        """The two numbers that the criterion compares."""
+        if config.criterion == "worst_class":
+            return self.balanced, self.worst
+        return (self.balanced, self.balanced_robust) if config.is_balanced else (self.clean, self.robust)
 
 
 class _Means:

@@ -1,26 +1,30 @@
-"""A store's content for other programs: one record per run or per row, as CSV, Parquet, Markdown, LaTeX, SVG or PDF."""
+"""A store's content for other programs: one record per run, row or class, as CSV, Excel, Parquet and others."""
 
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError
+from hammingbox.evaluation.class_rates import ClassRates, class_rates_of
 from hammingbox.evaluation.rows import Rows
 from hammingbox.report.artefacts.figures import figure_bytes, success_figure
+from hammingbox.report.artefacts.spreadsheet import workbook
 from hammingbox.report.artefacts.table import Column, Interval, Table, Value
 from hammingbox.report.labels import attack_labels, goal_in_words, space_in_words, with_digests
+from hammingbox.report.result_set import row_form
 from hammingbox.report.status import STATUSES, status_codes
+from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import Run, Store
 
-What = Literal["runs", "rows"]
+What = Literal["runs", "rows", "classes"]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """What a text begins with that a spreadsheet may take for a formula."""
-BINARY = ("parquet", "pdf")
+BINARY = ("parquet", "pdf", "xlsx")
 """Formats that are no text."""
 
 
@@ -28,7 +32,9 @@ def run_record(store: Store, run: Run) -> dict[str, Any]:
     """One flat record: what was run, its rates with their intervals, and its cost."""
     rows = store.rows(run.id)
     summary = rows.summary()
-    success, robust = summary.pop("success_interval"), summary.pop("robust_error_interval")
+    success, robust = (summary.pop(f"{name}_interval") or (None, None) for name in ("success", "robust_error"))
+    classes = classes_of(store, run, rows)
+    worst = classes.worst
     return {
         "run": run.id, "data": run.key.data, "split": run.key.split, "model": run.model, "defence": run.key.defence,
         "victim": run.victim, "attack": run.name, "budget": run.key.budget, "seed": run.key.seed,
@@ -37,9 +43,53 @@ def run_record(store: Store, run: Run) -> dict[str, Any]:
         "clean_error": 1 - rows.accuracy.value if len(rows) else None,
         **summary,
         "success_low": success[0], "success_high": success[1], "robust_low": robust[0], "robust_high": robust[1],
+        "balanced_accuracy": classes.balanced_accuracy,
+        "balanced_robust_accuracy": classes.balanced_robust_accuracy,
+        "majority_baseline": None if classes.majority is None else classes.majority[1],
+        "worst_class": "" if worst is None else worst.name,
+        "worst_class_robust_error": None if worst is None else worst.robust_error.known,
+        "population_success_rate": None if classes.weighted_success is None else classes.weighted_success.value,
+        "population_robust_error": (
+            None if classes.weighted_robust_error is None else classes.weighted_robust_error.value
+        ),
         "seconds": run.seconds, "created": run.created, "refused": run.refused or "",
         "settings": run.key.attack, "victim_sha256": run.key.victim_sha256, "space_sha256": run.key.space_sha256,
     }  # fmt: skip
+
+
+def classes_of(store: Store, run: Run, rows: Rows) -> ClassRates:
+    """The rates of each class in a run, with the sizes of the classes where they were noted."""
+    sample = DataReference.from_text(run.key.data, run.source).sample if run.source else None
+    classes = store.schema(run).classes
+    fits = sample is not None and len(sample.population) == len(classes)
+    population = sample.population if sample is not None and fits else None
+    positive = sample.positive if sample is not None and sample.positive in classes else None
+    return class_rates_of(rows, classes, population=population, positive=positive)
+
+
+def class_records(store: Store, run: Run) -> Iterator[dict[str, Any]]:
+    """One flat record per class of a run."""
+    facts = {
+        "run": run.id, "data": run.key.data, "model": run.model, "defence": run.key.defence, "attack": run.name,
+        "budget": run.key.budget, "seed": run.key.seed,
+    }  # fmt: skip
+    for line in classes_of(store, run, store.rows(run.id)).lines:
+        record = line.to_json()
+        becomes = record.pop("becomes")
+        ends = {name: record.pop(f"{name}_interval") or (None, None) for name in ("success", "robust_error")}
+        spans = {f"{name}_{end}": pair[i] for name, pair in ends.items() for i, end in enumerate(("low", "high"))}
+        yield facts | record | spans | {"becomes": json.dumps(becomes, ensure_ascii=False)}
+
+
+def spread_row(record: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """A record of a table's row with one column per feature before and one after, and the changes in words."""
+    facts = {name: value for name, value in record.items() if name not in ("clean", "adversarial")}
+    pairs = list(zip(names, record["clean"], record["adversarial"], strict=True))
+    changed = "; ".join(f"{name}: {old} -> {new}" for name, old, new in pairs if old != new)
+    before, after = (
+        {f"{name} ({when})": pair[i] for name, *pair in pairs} for i, when in enumerate(("before", "after"))
+    )
+    return facts | {"changes": changed} | before | after
 
 
 def row_records(run: Run, schema: Schema, rows: Rows) -> Iterator[dict[str, Any]]:
@@ -77,7 +127,19 @@ def records(store: Store, what: What) -> list[dict[str, Any]]:
     """All records of a store."""
     if what == "runs":
         return [run_record(store, run) for run in store.runs()]
-    return [record for run in store.runs() for record in row_records(run, store.schema(run), store.rows(run.id))]
+    if what == "classes":
+        return [record for run in store.runs() if run.rows for record in class_records(store, run)]
+    return [record for run in store.runs() for record in _exported_rows(store, run)]
+
+
+def _exported_rows(store: Store, run: Run) -> Iterator[dict[str, Any]]:
+    """Rows of a table with a column per feature; rows of sequences, which may have hundreds, as lists."""
+    schema = store.schema(run)
+    found = row_records(run, schema, store.rows(run.id))
+    if row_form(schema) != "columns":
+        return found
+    names = [feature.name for feature in schema.features]
+    return (spread_row(record, names) for record in found)
 
 
 def runs_table(found: list[dict[str, Any]], title: str) -> Table:
@@ -121,7 +183,7 @@ def short_table(found: list[dict[str, Any]]) -> Table:
     rows = []
     for record in found:
         ran = record["rows"] > 0
-        rates = (100 * record["success_rate"], 100 * record["robust_error"]) if ran else (None, None)
+        rates = (_percent(record["success_rate"]), _percent(record["robust_error"])) if ran else (None, None)
         proven = [record["proven"] if ran else None] if proofs else []
         facts = (record["run"], record["data"], record["model"], record["defence"].partition("(")[0], record["attack"])
         numbers = (record["budget"], record["seed"], record["rows"])
@@ -139,13 +201,22 @@ def _run_cells(record: dict[str, Any], *, proofs: bool) -> tuple[Value, ...]:
     return (
         *facts,
         100 * record["clean_error"],
-        100 * record["success_rate"],
-        Interval(100 * record["success_low"], 100 * record["success_high"]),
-        100 * record["robust_error"],
+        _percent(record["success_rate"]),
+        None if record["success_low"] is None else Interval(100 * record["success_low"], 100 * record["success_high"]),
+        _percent(record["robust_error"]),
         *((record["proven"],) if proofs else ()),
         (record["forward"] + record["backward"]) / attacked,
         record["seconds"] / attacked,
     )
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _columns_of(found: list[dict[str, Any]]) -> list[str]:
+    """All columns of the records, in the order they occur: a store may hold tables with other features."""
+    return list(dict.fromkeys(name for record in found for name in record))
 
 
 def _to_csv(found: list[dict[str, Any]]) -> bytes:
@@ -153,9 +224,10 @@ def _to_csv(found: list[dict[str, Any]]) -> bytes:
     plain = csv.writer(text, lineterminator="\n")
     # Some versions of Python do not quote a carriage return, and a reader would then see the end of a line.
     quoting = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    plain.writerow(found[0])
+    names = _columns_of(found)
+    plain.writerow([_cell(name) for name in names])
     for record in found:
-        cells = [_cell(value) for value in record.values()]
+        cells = [_cell(record.get(name)) for name in names]
         has_return = any(isinstance(cell, str) and "\r" in cell for cell in cells)
         (quoting if has_return else plain).writerow(cells)
     return text.getvalue().encode()
@@ -170,6 +242,16 @@ def _cell(value: Any) -> Any:
     if isinstance(value, list):
         return json.dumps(value, ensure_ascii=False)
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _to_xlsx(found: list[dict[str, Any]]) -> bytes:
+    names = _columns_of(found)
+    texts = ([_flat(record.get(name)) for name in names] for record in found)
+    return workbook(names, texts)
+
+
+def _flat(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
 
 
 def _to_parquet(found: list[dict[str, Any]]) -> bytes:
@@ -192,7 +274,9 @@ def _table(found: list[dict[str, Any]]) -> Table:
         InputError: these are rows, and only runs fit a table or a figure.
     """
     if "settings" not in found[0]:
-        raise InputError("expected csv or parquet for rows, got a format for tables. Export the runs instead.")
+        raise InputError(
+            "expected csv or parquet for rows and classes, or xlsx, got a format for tables. Export the runs instead."
+        )
     return runs_table(found, "Results")
 
 
@@ -206,6 +290,7 @@ def _figure(kind: str) -> Callable[[list[dict[str, Any]]], bytes]:
 
 FORMATS: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
     "csv": _to_csv,
+    "xlsx": _to_xlsx,
     "parquet": _to_parquet,
     "markdown": lambda found: _table(found).markdown().encode(),
     "latex": lambda found: _table(found).latex("tab:results").encode(),

@@ -259,7 +259,7 @@ def success_figure(records: Sequence[dict[str, Any]]) -> Figure:
     Args:
         records: one per run, see `report.artefacts.export`; runs that differ only in their seed are averaged.
     """
-    done = [record for record in records if record["rows"]]
+    done = [record for record in records if record["attacked"]]  # a rate of no rows is no point
     names = attack_labels([(r["attack"], r["settings"], r["goal"]) for r in done])
     keys = ("data", "split", "space_sha256", "model", "defence", "victim", "victim_sha256")
     panels: dict[tuple[str, ...], list[tuple[str, dict[str, Any]]]] = {}

@@ -13,6 +13,8 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 26, 12, 46
 
 # Eight colours that colour-blind readers can distinguish; markers and dashes differ too.
 COLOURS, _DASHES = 8, ("", "6 3", "2 3")
+WORST = -1
+"""The style of the worst case over all curves: a wide line without marks."""
 _MARKERS = (
     "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
     "M-3.5-3.5h7v7h-7z",
@@ -38,11 +40,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Series:
-    """A curve, and the number of its style (colour, marker and dash)."""
+    """A curve, and the number of its style (colour, marker and dash); a quiet one is faint until it is chosen."""
 
     name: str
     style: int
     points: tuple[Point, ...]
+    quiet: bool = False
 
 
 def curves(series: Sequence[Series], *, x_label: str, y_label: str, log_x: bool = False, title: str) -> str:
@@ -80,7 +83,9 @@ def curves(series: Sequence[Series], *, x_label: str, y_label: str, log_x: bool 
     parts.append(
         f'<text transform="translate(11 {y_of(0.5):.0f}) rotate(-90)" text-anchor="middle">{escape(y_label)}</text>'
     )
-    for place, one in enumerate(series):
+    for place, one in enumerate(sorted(series, key=lambda one: not one.quiet)):  # quiet ones lie below
+        if not one.points:
+            continue
         # Whiskers at equal budgets would overlap: shift the curves a little.
         shift = 0.0 if log_x else 2.2 * (place - (len(series) - 1) / 2)
         parts.append(_curve(one, [(x_of(p.x) + shift, p) for p in one.points], y_of))
@@ -98,8 +103,10 @@ def _curve(series: Series, points: Sequence[tuple[float, Point]], y_of: Callable
         for x, p in points
     )
     whiskers = f'<path class="whisker" d="{bars}"/>' if bars else ""
+    kind = "worst" if series.style == WORST else f"c{series.style % COLOURS}"
+    quiet = " quiet" if series.quiet else ""
     return (
-        f'<g class="series c{series.style % COLOURS}" data-series="{series.style}">{whiskers}'
+        f'<g class="series {kind}{quiet}" data-series="{series.style}">{whiskers}'
         f'<path class="line" d="M{line}"{dash(series.style)}/>{marks}</g>'
     )
 
@@ -111,12 +118,17 @@ def marker(style: int) -> str:
 
 def dash(style: int) -> str:
     """The SVG attribute that dashes a curve's line."""
+    if style == WORST:
+        return ""
     pattern = _DASHES[style // COLOURS % len(_DASHES)]
     return f' stroke-dasharray="{pattern}"' if pattern else ""
 
 
 def swatch(style: int) -> str:
     """A piece of a curve, for the legend."""
+    if style == WORST:
+        line = '<path class="line" d="M-15 0H15"/>'
+        return f'<svg class="swatch worst" viewBox="-15 -7 30 14" aria-hidden="true">{line}</svg>'
     return (
         f'<svg class="swatch c{style % COLOURS}" viewBox="-15 -7 30 14" aria-hidden="true">'
         f'<path class="line" d="M-15 0H15"{dash(style)}/><path class="mark" d="{marker(style)}"/></svg>'

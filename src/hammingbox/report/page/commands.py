@@ -8,6 +8,7 @@ from typing import Any
 from hammingbox.attacks import ATTACKS
 from hammingbox.data.registry import DATASETS, Source
 from hammingbox.report.labels import arguments
+from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import Run
 from hammingbox.text.synonyms import WORDNET
 from hammingbox.threat.goal import goal_between
@@ -33,7 +34,7 @@ def commands(
         known = run.name in ATTACKS and repr(ATTACKS[run.name]()) == run.key.attack
         options = ["--split", run.key.split, "--seed", str(run.key.seed), *space_options(run, spaces)]
         rows = max((r.rows for r in runs if r.key.victim_sha256 == run.key.victim_sha256), default=run.rows)
-        options += ["--rows", str(rows)]
+        options += row_options(run, rows)
         options += goal_options(goal)
         if known:
             names, budgets = together.setdefault((*place, *options), ({}, set()))
@@ -50,6 +51,32 @@ def commands(
         for place, (names, budgets) in together.items()
     ]
     return [f"{line} --out {shlex.quote(str(folder))}" for line in [*compared, *lines]]
+
+
+def row_options(run: Run, rows: int) -> list[str]:
+    """The options that choose a run's rows: as it was noted, or its number of rows."""
+    sample = _noted(run).sample
+    if sample is None:
+        return ["--rows", str(rows)]
+    draw = sample.draw
+    how = [] if draw.per_class is not None else ["--draw", draw.how]
+    count = ["--rows-per-class", str(draw.per_class)] if draw.per_class is not None else ["--rows", str(draw.rows)]
+    seed = ["--rows-seed", str(draw.seed)] if draw.how != "first" and draw.seed else []
+    positive = ["--positive", sample.positive] if sample.positive is not None else []
+    return [*count, *how, *seed, *positive]
+
+
+def _own_file_options(run: Run) -> list[str]:
+    """How a user's own file was read: the label column and the schema that were noted, if any were."""
+    noted = _noted(run)
+    if not noted.path:  # nobody noted it
+        return ["--schema", "schema.toml"]
+    label = [] if noted.label is None else ["--label", noted.label]
+    return [*label, *([] if noted.schema is None else ["--schema", noted.schema])]
+
+
+def _noted(run: Run) -> DataReference:
+    return DataReference.from_text(run.key.data, run.source) if run.source else DataReference(run.key.data)
 
 
 def goal_options(goal: Mapping[str, Any]) -> list[str]:
@@ -82,7 +109,7 @@ def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str
     own = DATASETS.get(run.key.data)
     options = []
     if own is None:
-        options += ["--schema", "schema.toml"]
+        options += _own_file_options(run)
     if space.get("kind") == "full":
         limited = own is not None and (own.forbidden or own.kept or own.immutable or own.synonyms)
         return [*options, "--full-space"] if limited or own is None else options

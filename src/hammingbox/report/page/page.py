@@ -65,6 +65,7 @@ def render(contents: Contents, *, rows_limit: int = ROWS_LIMIT) -> str:
         "percent": percent,
         "share": lambda value: f"{100 * value:.1f}",
         "span": _span,
+        "duration": duration,
         "count": lambda value: f"{value:,}",
         "short": _short,
     }
@@ -95,6 +96,16 @@ def _read(name: str) -> str:
 def _span(interval: tuple[float, float]) -> str:
     low, high = interval
     return f"{100 * low:.0f}\N{EN DASH}{100 * high:.0f}\N{NO-BREAK SPACE}%"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in a unit that reads well: 0.6 ms, 42 ms, 3.1 s, 2 min 5 s."""
+    if seconds < 60:
+        value, unit = (seconds, "s") if seconds >= 1 else (1e3 * seconds, "ms")
+        if value < 0.1:
+            value, unit = 1e6 * seconds, "\N{MICRO SIGN}s"
+        return f"{value:.0f}\N{NO-BREAK SPACE}{unit}" if value >= 10 else f"{value:.1f}\N{NO-BREAK SPACE}{unit}"
+    return f"{int(seconds) // 60:,}\N{NO-BREAK SPACE}min {int(seconds) % 60}\N{NO-BREAK SPACE}s"
 
 
 def _short(value: float) -> str:

@@ -79,6 +79,25 @@ function changeList(rows, row) {
   return list;
 }
 
+/** The whole record of a table's row, with the changed cells marked; built when it is opened. */
+function wholeRecord(rows, row) {
+  const details = make("details", { className: "whole noprint" }, make("summary", {}, "whole record"));
+  details.addEventListener("toggle", () => {
+    if (!details.open || details.childElementCount > 1) return;
+    const changes = new Map(rows.changes(row).map(([feature, , now]) => [feature, now]));
+    const words = rows.cleanWords(rows.place[row]);
+    const body = make("tbody");
+    words.forEach((word, i) => {
+      const value = changes.has(i)
+        ? make("td", { className: "changed" }, make("del", {}, visible(word)), " \u2192 ", make("ins", {}, visible(rows.words[i][changes.get(i)])))
+        : make("td", {}, visible(word));
+      body.append(make("tr", {}, make("th", { scope: "row" }, rows.features[i]), value));
+    });
+    details.append(make("table", { className: "record" }, body));
+  });
+  return details;
+}
+
 function probabilityTable(rows, row) {
   const after = rows.probabilities(rows.after, row);
   const known = rows.before[rows.runs[rows.run[row]].victim];
@@ -120,6 +139,7 @@ function entry(rows, row, several, seeds) {
       make("span", { className: `tag s${status}` }, rows.statuses[status]), " ",
       `${rows.classes[rows.label[rows.place[row]]]} \u2192 ${rows.classes[rows.predicted[row]]}`),
     written(rows, row, false), changeList(rows, row),
+    ...(rows.form === "columns" ? [wholeRecord(rows, row)] : []),
     make("p", { className: "facts" }, facts.join(" \u00b7 ")),
   );
   return make("li", { className: "entry" }, text, probabilityTable(rows, row));

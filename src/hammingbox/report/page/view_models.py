@@ -3,15 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import log10
+from math import isnan, log10
 
+from hammingbox.evaluation.class_rates import ClassRate, ClassRates
 from hammingbox.evaluation.diagnose import Finding
-from hammingbox.report.breakdown import ClassLine, FeatureChanges, by_class, by_feature
+from hammingbox.report.breakdown import FeatureChanges, WhatIf, by_feature, what_if
+from hammingbox.report.glossary import explained
 from hammingbox.report.page import charts
 from hammingbox.report.page.packing import Packed
+from hammingbox.report.recommendations import Recommendation, recommendations
 from hammingbox.report.result_set import ResultSet
 from hammingbox.report.status import NOT_ATTACKED, STATUSES
 from hammingbox.report.summary import Cell, VictimSummary
+
+WORST = "worst case"
+
+_SHOWN_FIRST = 3
+"""Attacks whose curves are drawn at once, beside the worst case; the others are faint until they are chosen."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +36,70 @@ class Bar:
 class VictimView(VictimSummary):
     """A victim's summary with its curves."""
 
+    @property
+    def last_classes(self) -> ClassRates | None:
+        """Every class in the worst case at the largest budget."""
+        return self.classes[max(self.classes)] if self.classes else None
+
+    def of_class(self, name: str) -> list[tuple[int, ClassRate]]:
+        """A class at each budget."""
+        return [(budget, line) for budget, rates in self.classes.items() for line in rates.lines if line.name == name]
+
+    @property
+    def class_styles(self) -> list[tuple[int, str]]:
+        """The classes of the class curves with the numbers of their styles: those with attacked rows."""
+        lines = [] if self.last_classes is None else self.last_classes.seen
+        return [(self.results.schema.classes.index(line.name), line.name) for line in lines if line.attacked]
+
+    @property
+    def class_curves(self) -> str:
+        """Worst-case success on each class against the budget."""
+        series = [
+            charts.Series(
+                name,
+                style,
+                tuple(
+                    charts.Point(
+                        float(budget), line.success.value, *line.success.interval,
+                        note=f"budget {budget}, {line.broken} of {line.attacked}, {percent(line.success.value)}",
+                    )
+                    for budget, line in self.of_class(name)
+                    if line.attacked
+                ),
+            )
+            for style, name in self.class_styles
+        ]  # fmt: skip
+        title = f"Worst-case success on each class against the budget, victim {self.name}; the numbers are in the table"
+        return charts.curves(series, x_label="budget: changed features", y_label="broken rows, %", title=title)
+
     @cached_property
-    def classes(self) -> list[ClassLine]:
-        """By true class."""
-        return by_class(self.results, self.name)
+    def features(self) -> FeatureChanges:
+        """Which features its strongest attack changed."""
+        return by_feature(self.results, self.name)
+
+    @cached_property
+    def what_if(self) -> WhatIf:
+        """What freezing a column could do at most, for rows of the positive class if one is named."""
+        if self.results.form != "columns":
+            return WhatIf("", {}, ())
+        return what_if(self.results, self.name, of=self.results.positive or "")
+
+    @cached_property
+    def recommendations(self) -> list[Recommendation]:
+        """What its numbers suggest doing."""
+        return recommendations(self, self.features, self.what_if)
 
     def styles(self) -> list[tuple[int, str]]:
         """The attacks of its curves with the numbers of their styles."""
         return [(self.results.attacks.index(name), name) for name in self.attacks if self._ran(name)]
+
+    @cached_property
+    def shown_first(self) -> frozenset[int]:
+        """The styles of the attacks that are drawn at first: the strongest, by their success over all budgets."""
+        order = sorted(
+            self.styles(), key=lambda item: -sum(cell.broken for cell in self._ran(item[1])) / len(self._ran(item[1]))
+        )
+        return frozenset(style for style, _ in order[:_SHOWN_FIRST])
 
     def _ran(self, attack: str) -> list[Cell]:
         return [cell for budget in self.budgets if (cell := self.ran(attack, budget)) is not None]
@@ -50,10 +114,21 @@ class VictimView(VictimSummary):
                 tuple(
                     charts.Point(float(c.budget), c.rate, *c.interval, note=f"budget {c.budget}, {percent(c.rate)}")
                     for c in self._ran(name)
+                    if c.attacked
                 ),
+                quiet=style not in self.shown_first,
             )
             for style, name in self.styles()
         ]
+        worst = [line for line in self.worst if line.success.rows]
+        points = tuple(
+            charts.Point(
+                float(w.budget), w.success.value, *w.success.interval,
+                note=f"budget {w.budget}, {percent(w.success.value)}",
+            )
+            for w in worst
+        )  # fmt: skip
+        series.append(charts.Series(WORST, charts.WORST, points))
         title = f"Success rate of each attack against the budget, victim {self.name}; the same numbers are in the table"
         return charts.curves(series, x_label="budget: changed features", y_label="broken rows, %", title=title)
 
@@ -69,7 +144,9 @@ class VictimView(VictimSummary):
                         max(1.0, c.passes), c.rate, note=f"budget {c.budget}, {c.passes:,.0f} passes, {percent(c.rate)}"
                     )
                     for c in self._ran(name)
+                    if c.attacked
                 ),
+                quiet=style not in self.shown_first,
             )
             for style, name in self.styles()
         ]
@@ -82,7 +159,7 @@ class VictimView(VictimSummary):
 
     def trade_off(self, budget: int) -> list[Bar]:
         """Attacks at a budget, the most successful first."""
-        found = [c for (_, b), c in self.cells.items() if b == budget and c.runs]
+        found = [c for (_, b), c in self.cells.items() if b == budget and c.attacked]
         found.sort(key=lambda c: (-c.rate, c.passes))
         passes = _log_lengths([max(1.0, c.passes) for c in found])
         seconds = _log_lengths([max(1e-6, c.seconds) for c in found])
@@ -111,10 +188,28 @@ class ResultSetView:
         """One view per victim."""
         return [VictimView(self.results, name) for name in self.results.victims]
 
-    @cached_property
-    def features(self) -> FeatureChanges:
-        """Which features were changed."""
-        return by_feature(self.results)
+    @property
+    def glossary(self) -> list[tuple[str, str]]:
+        """The attacks of the page in plain words."""
+        names = dict.fromkeys(run.facts.name for run in self.results.runs)
+        return [(name, text) for name in names if (text := explained(name))]
+
+    @property
+    def drawn(self) -> str:
+        """How the rows were chosen, in words; "" where that was not noted."""
+        sample = self.results.sample
+        if sample is None:
+            return ""
+        draw = sample.draw
+        count = (
+            f"{draw.rows:,} rows" if draw.per_class is None else f"{draw.per_class:,} rows of each class, or all it has"
+        )
+        how = {
+            "first": "the first ones",
+            "random": f"at random, seed {draw.seed}",
+            "classes": f"by class, seed {draw.seed}",
+        }
+        return f"{count} ({how[draw.how]})"
 
     @property
     def rows(self) -> int:
@@ -142,14 +237,13 @@ class ResultSetView:
         impossible = any((run.correct & ~run.attacked).any() for run in self.results.runs)
         return [(code, name) for code, name in enumerate(STATUSES) if code != NOT_ATTACKED or impossible]
 
-    @property
-    def positions(self) -> str:
+    def positions(self, victim: VictimView) -> str:
         """How often each position of a sequence was changed; nothing for tables, whose columns have names."""
-        if self.results.form == "columns" or not self.features.broken:
+        if self.results.form == "columns" or not victim.features.broken:
             return ""
         names = [feature.name for feature in self.results.schema.features]
         title = "Changes in broken rows at each position; the same numbers are in the table"
-        return charts.positions(self.features.per_feature, names, title=title)
+        return charts.positions(victim.features.per_feature, names, title=title)
 
     @property
     def victim_curves(self) -> str:
@@ -174,6 +268,8 @@ class ResultSetView:
         return charts.curves(series, x_label="budget: changed features", y_label="robust error, %", title=title)
 
 
-def percent(value: float) -> str:
-    """A share as the page writes it everywhere."""
+def percent(value: float | None) -> str:
+    """A share as the page writes it everywhere; a share of no rows is none, not 0.0 %."""
+    if value is None or isnan(value):
+        return "none"
     return f"{100 * value:.1f}\N{NO-BREAK SPACE}%"

@@ -1,0 +1,134 @@
+"""What the numbers suggest doing: freeze, monitor, train, certify. Each sentence names the numbers it follows from."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hammingbox.evaluation.class_rates import ClassRates
+from hammingbox.report.breakdown import FeatureChanges, WhatIf
+from hammingbox.report.summary import VictimSummary
+
+Kind = Literal["look first", "freeze", "monitor", "train", "certify"]
+
+_WORTH = 0.05
+"""A fall of success below this is not worth freezing a column for."""
+
+_LEAST_ROWS = 3
+"""Nor is one that comes from fewer rows than this."""
+
+_LOW_RECALL = 0.5
+"""Below this recall a class needs a better model before a more robust one."""
+
+_MANY = 0.1
+"""A class of which more than this share of attacked rows falls is worth training for."""
+
+_MOST_FROZEN = 3
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """Something to do, and why."""
+
+    kind: Kind
+    text: str
+
+
+def recommendations(summary: VictimSummary, changes: FeatureChanges, frozen: WhatIf) -> list[Recommendation]:
+    """What follows from a victim's numbers, the most urgent first."""
+    if not summary.worst:
+        return []
+    smallest = min(summary.classes)
+    classes = summary.classes[max(summary.classes)]
+    return [
+        *_look_first(classes),
+        *_freeze(frozen),
+        *_monitor(changes, summary.results.form == "columns"),
+        *_train(summary.classes[smallest], smallest),
+        *_certify(summary),
+    ]
+
+
+def _look_first(classes: ClassRates) -> list[Recommendation]:
+    found = []
+    if classes.missing:
+        found.append(
+            Recommendation(
+                "look first",
+                f"No row of {', '.join(classes.missing)} was attacked: draw rows of every class with --rows-per-class.",
+            )
+        )
+    found += [
+        Recommendation(
+            "look first",
+            f"The model gets only {line.correct:,} of {line.rows:,} {line.name} rows right without any attack, and its "
+            "success rate is over those few. Train a better model for this class before a more robust one "
+            "(train --class-weights balanced).",
+        )
+        for line in classes.seen
+        if line.recall.value < _LOW_RECALL
+    ]
+    return found
+
+
+def _freeze(frozen: WhatIf) -> list[Recommendation]:
+    found = []
+    for line in frozen.lines[:_MOST_FROZEN]:
+        budget = max(line.still, key=lambda b: (frozen.now[b].hits - line.still[b].hits) / line.still[b].rows)
+        now, then = frozen.now[budget], line.still[budget]
+        if (now.hits - then.hits) / then.rows < _WORTH or now.hits - then.hits < _LEAST_ROWS:
+            continue
+        whose = f" {frozen.of}" if frozen.of else ""
+        found.append(
+            Recommendation(
+                "freeze",
+                f"Take {line.name} from a source that an attacker cannot write, or check it: at budget {budget}, "
+                f"{now.hits - then.hits:,} of the {now.hits:,} broken{whose} rows fall only to changes of it "
+                f"(success {_percent(now.value)}, without it {_percent(then.value)} or more).",
+            )
+        )
+    return found
+
+
+def _monitor(changes: FeatureChanges, has_columns: bool) -> list[Recommendation]:
+    if not changes.lines or not has_columns:
+        return []
+    top = changes.lines[0]
+    return [
+        Recommendation(
+            "monitor",
+            f"Watch {top.name}: {changes.attack} changes it in {_percent(top.share)} of the {changes.broken:,} rows it "
+            f"breaks at budget {changes.budget}, most often from {top.before} to {top.after}.",
+        )
+    ]
+
+
+def _train(classes: ClassRates, budget: int) -> list[Recommendation]:
+    worst = max(classes.seen, key=lambda line: line.success.known or 0.0, default=None)
+    if worst is None or (worst.success.known or 0.0) <= _MANY:
+        return []
+    changes = "one change" if budget == 1 else f"at most {budget} changes"
+    return [
+        Recommendation(
+            "train",
+            f"{worst.success.hits:,} of {worst.success.rows:,} attacked {worst.name} rows fall to {changes}: train a "
+            f"model against it (hammingbox defend --budget {max(1, budget)}) and compare both here, with recall beside "
+            "robustness.",
+        )
+    ]
+
+
+def _certify(summary: VictimSummary) -> list[Recommendation]:
+    unknown = next((line for line in summary.worst if line.unknown), None)
+    if unknown is None:
+        return []
+    return [
+        Recommendation(
+            "certify",
+            f"At budget {unknown.budget}, {unknown.unknown:,} of {unknown.success.rows:,} attacked rows are neither "
+            "broken nor proven: enumerate them where it is affordable (compare --oracle), or certify them. Until then "
+            "the true success lies between what is broken and what is not proven.",
+        )
+    ]
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}\N{NO-BREAK SPACE}%"
