@@ -25,3 +25,12 @@ def test_own_model(capsys: pytest.CaptureFixture[str]) -> None:
     success = load_example("own_model").main(epochs=1, rows=8)
     assert success > 0.3
     assert "two changed bases break" in capsys.readouterr().out
+
+
+def test_audit_credit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = load_example("audit_credit").main(tmp_path, rows_per_class=20)
+    assert "bad -> good" in capsys.readouterr().out
+    assert found.classes[1].lines[0].attacked > 5
+    assert (tmp_path / "audit" / "report.html").is_file()
+    changed = found.rows(3)["changes"].str.cat(sep="; ")
+    assert "age: " not in changed

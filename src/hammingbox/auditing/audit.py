@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
+from weakref import finalize
 
 from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, AuditJob, run_audit, split_of
 from hammingbox.auditing.result import Audit
@@ -98,9 +100,14 @@ def audit(
     checkpoint, place = _opened(model, task.splits.schema, types, name, is_kept=folder is not None)
     if folder is not None:
         return run_audit(job, checkpoint, place, Path(folder), on_progress)
-    kept = TemporaryDirectory(prefix="hammingbox-audit-")
-    found = run_audit(job, checkpoint, place, Path(kept.name), on_progress)
-    return Audit(found.comparison, found.folder, found.notes, kept)
+    temporary = mkdtemp(prefix="hammingbox-audit-")
+    try:
+        found = run_audit(job, checkpoint, place, Path(temporary), on_progress)
+    except BaseException:
+        rmtree(temporary, ignore_errors=True)
+        raise
+    finalize(found, rmtree, temporary, ignore_errors=True)  # it lives as long as the audit
+    return found
 
 
 def _task(

@@ -1,9 +1,8 @@
 """What an audit found, and how it shows itself: per class and direction, never as one number over all rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hammingbox.auditing.shown import curves_by_class, headline_of, html_by_class
 from hammingbox.errors import InputError, unknown_name
@@ -30,7 +29,6 @@ class Audit:
     comparison: Comparison
     folder: Path
     notes: Sequence[str] = ()
-    _kept: Any = field(default=None, repr=False)  # a temporary folder that lives as long as the audit
 
     @property
     def classes(self) -> dict[int, ClassRates]:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from jaxtyping import Int64
+from torch import Tensor
 
 from hammingbox.data.columns import Column, Columns
 from hammingbox.data.values import numbers_of
@@ -66,7 +68,7 @@ class SplitRule:
         return _within_classes(order, labels)
 
 
-def assigned(position: RowFloat, parts: tuple[str, ...], name: str, *, seed: int = 0) -> dict[str, RowInt]:
+def assigned(position: RowFloat, parts: tuple[str, ...], name: str, *, seed: int = 0) -> dict[str, Int64[Tensor, "_"]]:
     """The rows of each part. They are shuffled, so the first rows of a part are a fair sample.
 
     Args:
