@@ -7,6 +7,7 @@ from math import comb
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
+from torch.nn import functional
 
 from hammingbox.errors import InputError, VictimError
 from hammingbox.seeding import torch_generator
@@ -97,7 +98,14 @@ class Ablated(Victim):
 
     def counts(self, ids: Ids, kept: Kept) -> Int64[Tensor, "batch classes"]:
         """How many subsets vote for each class, row by row; of equal logits the first class has the vote."""
-        return torch.stack([self._vote(row, kept) for row in ids]) if len(ids) else self._none()
+        rows, votes = len(ids), len(kept)
+        parts, classes = [], 0
+        for place in torch.arange(rows * votes, device=ids.device).split(_ROWS_AT_ONCE):
+            logits = self.answers_to_ablated(ids[place // votes], kept[place % votes])
+            classes = logits.shape[1]
+            parts.append(logits.argmax(1))
+        chosen = torch.cat(parts).view(rows, votes)
+        return functional.one_hot(chosen, classes).sum(1)
 
     def forward(self, ids: Ids) -> Logits:
         """Votes for each class."""
@@ -113,18 +121,6 @@ class Ablated(Victim):
     def head(self, embedded: Embedded, ids: Ids) -> Logits:  # noqa: ARG002
         """Raises VictimError: votes have no gradient."""
         raise VictimError("expected a victim with gradients, got votes over ablations. Use a black-box attack.")
-
-    def _vote(self, row: Int64[Tensor, "features"], kept: Kept) -> Int64[Tensor, "classes"]:
-        found: list[Tensor] = []
-        classes = 0
-        for part in kept.split(_ROWS_AT_ONCE):
-            logits = self.answers_to_ablated(row.expand(len(part), -1), part)
-            classes = logits.shape[1]
-            found.append(logits.argmax(1))
-        return torch.bincount(torch.cat(found), minlength=classes)
-
-    def _none(self) -> Int64[Tensor, "batch classes"]:
-        raise InputError("expected at least one row, got none.")
 
 
 _DESCRIBED = re.compile(r"ablated\(k=(\d{1,9}), votes=(\d{1,9}), mask=(None|\d{1,9}), seed=(\d{1,18})\)( |$)", re.ASCII)

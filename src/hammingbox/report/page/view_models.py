@@ -7,6 +7,7 @@ from math import isnan, log10
 
 from hammingbox.evaluation.class_rates import ClassRate, ClassRates
 from hammingbox.evaluation.diagnose import Finding
+from hammingbox.report.band import BandLine, band
 from hammingbox.report.breakdown import FeatureChanges, WhatIf, by_feature, what_if
 from hammingbox.report.glossary import explained
 from hammingbox.report.page import charts
@@ -240,6 +241,12 @@ class ResultSetView:
     def enumerated(self) -> bool:
         """Whether an exact attack was run at some budget."""
         return any(cell.missed is not None for victim in self.victims for cell in victim.cells.values())
+
+    @property
+    def bands(self) -> list[tuple[str, list[BandLine]]]:
+        """Certified and attacked accuracy of every victim that has proofs."""
+        found = [(name, band(self.results, name)) for name in self.results.victims]
+        return [(name, lines) for name, lines in found if lines]
 
     @property
     def has_proofs(self) -> bool:
