@@ -259,5 +259,4 @@ def test_reproduce_plans_runs_and_goes_on(tmp_path: Path) -> None:
     run("reproduce", "complexity", "--preset", "smoke", "--out", tmp_path)
     again = json.loads(run("results", "list", tmp_path, "--json"))
     assert [r["seconds"] for r in again] == [r["seconds"] for r in runs]
-    judged = run_program("verify", tmp_path, code=1)
-    assert "could not compare" in judged, "the random rows of this study are no data set that can be read again"
+    assert "runs: 40 verified" in run_program("verify", tmp_path), "random rows are drawn again by their seed"

@@ -126,7 +126,7 @@ def test_every_check_has_a_distinct_slug() -> None:
         finding.nothing_attacked(9, 0), finding.collapsed_victim("a", 9, 5, 9), finding.never_predicted(["a"], 5, 9),
         finding.worse_than_majority(rate, "a", 2), finding.classes_in_another_order([("a", "b")], rate, 2),
         finding.absent_class(["a"], 9), finding.class_not_attacked(["a"], 9),
-        finding.leaked_label([("x", 9)], 9, 5),
+        finding.leaked_label([("x", 9)], 9, 5), finding.many_ties(1, 9), finding.model_note("it is asked so"),
     ]  # fmt: skip
     builders = [
         value for value in vars(finding).values() if getattr(value, "__annotations__", {}).get("return") is Finding
@@ -138,6 +138,7 @@ def test_every_check_has_a_distinct_slug() -> None:
         "success-falls-with-budget", "unequal-rows", "few-rows", "broken-and-proven",
         "nothing-attacked", "collapsed-victim", "class-never-predicted", "no-better-than-the-majority-class",
         "class-order", "absent-class", "class-not-attacked", "leaked-label",
+        "ties", "how-the-model-is-asked",
     }  # fmt: skip
     pages = {path.stem for path in Path("docs/diagnostics").glob("*.md")} - {"index"}
     assert pages == {one.slug for one in found}, "every finding has its page, and no page is left over"

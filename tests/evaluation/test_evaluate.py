@@ -1,5 +1,6 @@
 """Rates have denominators, and rows do not depend on batches."""
 
+from math import isnan
 from typing import Any
 
 import pytest
@@ -44,7 +45,8 @@ def test_wilson_intervals() -> None:
     assert high == pytest.approx(0.9433178, abs=1e-6)
     assert Rate(0, 10).interval[0] == 0.0
     assert Rate(10, 10).interval[1] == 1.0
-    assert Rate(0, 0).value == 0.0
+    assert isnan(Rate(0, 0).value)
+    assert Rate(0, 0).known is None
 
 
 def test_rates_and_denominators(schema: Schema, victim: ToyVictim) -> None:
