@@ -35,6 +35,7 @@ from toys.hostile import (
     Forger,
     LearningVictim,
     MoodyVictim,
+    OneChange,
     Overruling,
     Returning,
     ReusingVictim,
@@ -195,6 +196,39 @@ def test_an_attack_that_edits_the_victim_is_refused(data: Dataset, victim: ToyVi
 def test_anything_but_slots_is_one_sentence(kind: str, data: Dataset, victim: ToyVictim, threat: ThreatModel) -> None:
     with pytest.raises(AttackError, match="expected slots of shape"):
         evaluate(victim, data, threat, Returning(kind=kind))
+
+
+@pytest.mark.parametrize(("feature", "slot"), [(1, 1), (0, 3), (0, -1)])
+def test_one_change_outside_s_x_is_refused(
+    feature: int, slot: int, data: Dataset, victim: ToyVictim, threat: ThreatModel
+) -> None:
+    """Within the budget: an immutable feature, a slot that the feature does not have, and one below 0."""
+    with pytest.raises(AttackError, match=r"points of S\(x\)"):
+        evaluate(victim, data, threat, OneChange(change=f"{feature}={slot}"))
+
+
+@pytest.mark.parametrize(("feature", "slot"), [(0, 1), (2, 3)])
+def test_a_change_for_the_worse_is_taken_back(
+    feature: int, slot: int, data: Dataset, victim: ToyVictim, threat: ThreatModel
+) -> None:
+    rows = evaluate(victim, data, threat, OneChange(change=f"{feature}={slot}")).rows
+    slots = torch.zeros_like(data.ids)
+    slots[:, feature] = slot
+    changed = threat.space.slots_of(data.ids).select(slots)
+    with torch.no_grad():
+        clean, after = (victim.eval()(ids) for ids in (data.ids, changed))
+
+    def margin(logits: Logits) -> torch.Tensor:
+        own = torch.nn.functional.one_hot(data.labels, 3).bool()
+        return logits.masked_fill(own, -torch.inf).amax(1) - logits[own]
+
+    better = margin(after) >= margin(clean)
+    kept = rows.attacked & better
+    assert torch.equal(rows.distance[rows.attacked] == 1, better[rows.attacked])
+    assert kept.any(), "some changes help"
+    assert (rows.attacked & ~better).any(), "some do not"
+    assert torch.equal(rows.adversarial[~kept], data.ids[~kept])
+    assert torch.equal(rows.logits[~kept], rows.clean_logits[~kept])
 
 
 def test_a_point_that_is_worse_than_no_attack_is_not_returned(

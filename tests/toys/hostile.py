@@ -229,6 +229,19 @@ class Editor(hb.Attack):
 
 
 @dataclass(frozen=True, kw_only=True)
+class OneChange(hb.Attack):
+    """Writes one slot of one feature of every row, such as "2=1", whatever comes of it."""
+
+    change: str = "0=1"
+
+    def run(self, problem: hb.Problem, random: hb.RowRandom) -> Slots:
+        slots = problem.clean_slots
+        feature, slot = map(int, self.change.split("="))
+        slots[:, feature] = slot
+        return slots
+
+
+@dataclass(frozen=True, kw_only=True)
 class Returning(hb.Attack):
     """Returns something other than slots."""
 

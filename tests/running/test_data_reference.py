@@ -1,0 +1,72 @@
+"""Data is found again: built-in sets by name, own files by their content; whatever is wrong is one sentence."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hammingbox import FileError, InputError
+from hammingbox.files import file_sha256
+from hammingbox.running.data_reference import DataReference
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "own.csv"
+    rows = (f"{i % 3},{i % 5},{i % 7},{'yes' if i % 2 else 'no'}\n" for i in range(200))
+    path.write_text("a,b,c,label\n" + "".join(rows))
+    return path
+
+
+@pytest.mark.parametrize("name", ["splice", "nothing of this name", "x" * 5000, "a\0b", ""])
+def test_a_name_that_is_no_file_is_only_a_name(name: str) -> None:
+    found = DataReference.of(name)
+    assert found == DataReference(name)
+    assert found.to_text() == ""
+    assert DataReference.from_text(name, "") == found
+
+
+def test_a_built_in_name_is_no_file_even_if_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "splice").write_text("a,b\n")
+    monkeypatch.chdir(tmp_path)
+    assert DataReference.of("splice").path == ""
+    assert len(DataReference.of("splice").load().test) == 633
+
+
+def test_an_own_file_is_found_by_its_place_and_content(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(table.parent)
+    found = DataReference.of("own.csv", label="label")
+    assert found == DataReference("own.csv", str(table.resolve()), file_sha256(table), "label", None)
+    assert DataReference.from_text("own.csv", found.to_text()) == found
+    splits = found.load()
+    assert splits.schema.classes == ("no", "yes")
+    table.write_text(table.read_text() + "0,0,0,no\n")
+    with pytest.raises(FileError, match="got another content"):
+        found.load()
+    assert replace(found, sha256="").load().schema == splits.schema, "nobody noted the content"
+    table.unlink()
+    with pytest.raises(FileError, match=r"got no such file\. Name it with --data"):
+        found.load()
+
+
+def test_the_label_column_is_found_by_the_schema(table: Path) -> None:
+    known = DataReference.of(str(table), label="c")
+    forgotten = replace(known, label=None)
+    digest = known.load().schema.digest
+    assert forgotten.load(schema_digest=digest).schema.digest == digest
+    with pytest.raises(InputError, match=r"got none that leads to the run's schema\. Pass --label"):
+        forgotten.load(schema_digest="another")
+
+
+def test_a_schema_file_is_noted_with_its_whole_path(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(table.parent)
+    found = DataReference.of("own.csv", schema=Path("schema.toml"))
+    assert found.schema == str(table.parent.resolve() / "schema.toml")
+    with pytest.raises(FileError):
+        found.load()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "5", "{}", '{"path": "x"}', "[" * 100_000])
+def test_a_damaged_note_is_one_sentence(text: str) -> None:
+    with pytest.raises(FileError, match="expected where the data of a run was, got a damaged note"):
+        DataReference.from_text("x", text)
