@@ -8,6 +8,7 @@ from typing import Any
 from hammingbox.attacks import ATTACKS
 from hammingbox.data.registry import DATASETS, Source
 from hammingbox.report.labels import arguments
+from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import Run
 from hammingbox.text.synonyms import WORDNET
 from hammingbox.threat.goal import goal_between
@@ -82,7 +83,7 @@ def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str
     own = DATASETS.get(run.key.data)
     options = []
     if own is None:
-        options += ["--schema", "schema.toml"]
+        options += _file_options(run)
     if space.get("kind") == "full":
         limited = own is not None and (own.forbidden or own.kept or own.immutable or own.synonyms)
         return [*options, "--full-space"] if limited or own is None else options
@@ -102,6 +103,15 @@ def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str
     for word in space.get("protected") or ():
         options += ["--protect", word]
     return options
+
+
+def _file_options(run: Run) -> list[str]:
+    """How a user's own file was read; a schema of the usual name where nobody noted it."""
+    noted = DataReference.from_text(run.key.data, run.source) if run.source else None
+    if noted is None or (noted.schema is None and noted.label is None):
+        return ["--schema", "schema.toml"]
+    named = ["--schema", noted.schema] if noted.schema is not None else ["--label", str(noted.label)]
+    return [*named, *noted.reading.command_options()]
 
 
 def _includes(space: Mapping[str, Any], own: Source) -> bool:
