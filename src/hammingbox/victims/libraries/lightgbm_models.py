@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from hammingbox.errors import FileError, InputError, missing_library
-from hammingbox.files import damage_as_file_error, sha256, shown
+from hammingbox.files import damage_as_file_error, parse_json, sha256, shown
 from hammingbox.victims.answers import Returns
 from hammingbox.victims.libraries import estimator
 from hammingbox.victims.libraries.facts import KnownType, ModelFacts
+from hammingbox.victims.libraries.trial import check_opens
 
 _RETURNS: dict[str, Returns] = {
     "binary": "positive",
@@ -47,6 +48,7 @@ def read(content: bytes, source: object) -> ModelFacts:
     with damage_as_file_error(source, "a whole LightGBM model"):
         text = content.decode()
         _check_whole(text, source)
+        check_opens("lightgbm", content, source)
         booster = lightgbm.Booster(model_str=text)
     return _of_booster(booster, text, sha256(content))
 
@@ -103,7 +105,7 @@ def _header(text: str) -> dict[str, str]:
 
 
 def _check_whole(text: str, source: object) -> None:
-    """Checks a model before LightGBM reads it, which ends the process at some damaged files.
+    """Checks a model before LightGBM reads it, which prints to the terminal and may die at a damaged file.
 
     Every tree is where ``tree_sizes`` says, and its lists have the lengths that its number of leaves asks for.
 
@@ -128,5 +130,7 @@ def _check_whole(text: str, source: object) -> None:
             if leaves > 1 and len(numbers) != leaves - (name != "leaf_value"):
                 raise damaged
         start += size
-    if not text[start:].lstrip().startswith("end of trees"):
+    rest, _, last = text[start:].rstrip().rpartition("\n")
+    if not rest.lstrip().startswith("end of trees") or not last.startswith("pandas_categorical:"):
         raise damaged
+    parse_json(last.partition(":")[2], source)

@@ -5,8 +5,23 @@ from hammingbox.files import damage_as_file_error, sha256, shown
 from hammingbox.victims.libraries import estimator
 from hammingbox.victims.libraries.facts import ModelFacts
 
-TRUSTED = ("numpy.dtype",)
-"""Trusted beside what skops itself trusts: every fitted ``ColumnTransformer`` holds one, and it is data."""
+TRUSTED = (
+    "numpy.dtype",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.feature_selection._univariate_selection.f_classif",
+    "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
+    "sklearn.gaussian_process.kernels.ConstantKernel",
+    "sklearn.gaussian_process.kernels.Product",
+    "sklearn.gaussian_process.kernels.RBF",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.neighbors._ball_tree.BallTree",
+    "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.tree._tree.Tree",
+)
+"""Trusted beside what skops itself trusts: what scikit-learn's own classifiers consist of. They hold data."""
 
 
 def read(content: bytes, source: object) -> ModelFacts:

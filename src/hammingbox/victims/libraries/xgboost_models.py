@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from hammingbox.errors import InputError, missing_library
-from hammingbox.files import damage_as_file_error, sha256
+from hammingbox.errors import FileError, InputError, missing_library
+from hammingbox.files import damage_as_file_error, parse_json, sha256, shown
 from hammingbox.victims.answers import Returns
 from hammingbox.victims.libraries import estimator
 from hammingbox.victims.libraries.facts import KnownType, ModelFacts
+from hammingbox.victims.libraries.trial import check_opens
 
 _RETURNS: dict[str, Returns] = {
     "binary:logistic": "positive",
@@ -44,6 +45,12 @@ def read(content: bytes, source: object) -> ModelFacts:
         import xgboost
     except ImportError as error:
         raise missing_library("xgboost", "xgboost", f"to read {source}", error) from error
+    head = content.lstrip()[:2]
+    if len(head) < 2 or head[:1] != b"{":
+        raise FileError(f"expected a whole XGBoost model in {shown(source)}, got a damaged one. Save it again.")
+    if head in (b'{"', b"{\n", b"{ "):
+        parse_json(content, source)  # cheaper than a trial, and it names the place
+    check_opens("xgboost", content, source)
     with damage_as_file_error(source, "a whole XGBoost model"):
         booster = xgboost.Booster()
         booster.load_model(bytearray(content))
