@@ -12,11 +12,12 @@ from hammingbox.threat.candidates import Candidates
 from hammingbox.threat.goal import RowGoals
 from hammingbox.threat.layout import Layout
 from hammingbox.threat.space import Space
+from hammingbox.threat.table_space import TableSpace
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Embedded, Ids, Labels, Logits
 from hammingbox.victims.checkpoint import Checkpoint
 from hammingbox.victims.victim import Victim
-from hammingbox.victims.zoo.category_embedding import CategoryEmbedding
+from hammingbox.victims.zoo.category_embedding import CategoryEmbedding, ColumnNumbers
 
 Case = tuple[Checkpoint, Dataset, ThreatModel]
 """What a run of the store is of."""
@@ -28,14 +29,41 @@ def toy_schema(cardinalities: tuple[int, ...], classes: int = 3) -> Schema:
     return Schema(features, tuple(f"class {k}" for k in range(classes)))
 
 
+def mixed_schema() -> Schema:
+    """A number that may be missing, a category, a date and a boolean."""
+    features = (
+        Feature("amount", ("-1.5", "0", "0.25", "1", "2", "3.5", "7", "<missing>"), "number"),
+        Feature("colour", ("red", "green", "blue")),
+        Feature("day", tuple(f"2020-01-{day:02d}" for day in range(1, 7)), "date"),
+        Feature("paid", ("False", "True"), "boolean"),
+    )
+    return Schema(features, ("class 0", "class 1", "class 2"))
+
+
+def mixed_space(schema: Schema) -> TableSpace:
+    """Few candidates of the number, steps of the date, every category but one."""
+    return TableSpace(schema, {"amount": [0, 2, "7"]}, steps={"day": [-1, 1, 2]}, forbidden={"colour": ["green"]})
+
+
+def mixed_victim(schema: Schema, seed: int = 0) -> "ToyVictim":
+    """A victim that reads numbers and dates as such, standardised on the schema's own values."""
+    values = tuple(feature.numbers if feature.is_ordered else None for feature in schema.features)
+    victim = ToyVictim(schema.cardinalities, seed=seed, values=values)
+    most = max(schema.cardinalities)
+    victim.embedding.standardise(torch.arange(most)[:, None] % torch.tensor(schema.cardinalities))
+    return victim
+
+
 class ToyVictim(Victim):
     """A small non-linear victim. Its dropout makes an attack that forgets eval mode random, and so caught."""
 
-    def __init__(self, cardinalities: tuple[int, ...], classes: int = 3, seed: int = 0) -> None:
+    def __init__(
+        self, cardinalities: tuple[int, ...], classes: int = 3, seed: int = 0, values: ColumnNumbers = ()
+    ) -> None:
         super().__init__()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.embedding = CategoryEmbedding(cardinalities, 4, positions="own")
+            self.embedding = CategoryEmbedding(cardinalities, 4, positions="own", values=values)
             first, last = nn.Linear(4 * len(cardinalities), 16), nn.Linear(16, classes)
             last.weight.data.mul_(3)
             self.body = nn.Sequential(nn.Flatten(), nn.Dropout(0.5), first, nn.Tanh(), last)

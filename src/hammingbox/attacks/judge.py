@@ -179,7 +179,11 @@ def _copy(problem: Problem) -> Problem:
     return replace(
         problem,
         candidates=Candidates(
-            candidates.layout.copy(), candidates.ids.clone(), candidates.valid.clone(), candidates.by_category
+            candidates.layout.copy(),
+            candidates.ids.clone(),
+            candidates.valid.clone(),
+            candidates.by_category,
+            None if candidates.shared is None else candidates.shared.clone(),
         ),
         goal=RowGoals(problem.goal.wins.clone()),
         rows=problem.rows.clone(),

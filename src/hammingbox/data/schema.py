@@ -64,7 +64,7 @@ class Feature:
         """The number of each category (seconds since 1970 for a date, 0 or 1 for a boolean); NaN if it has none."""
         return numbers_of(self.categories, self.kind)
 
-    def id_of(self, value: str | float) -> int | None:
+    def id_of(self, value: str | int | float) -> int | None:
         """The id of a value: a category as text, or a number or date in any of its forms; None if it has no id."""
         if self.kind != "category":
             number = number_of(value if isinstance(value, str) else repr(value), self.kind)
@@ -174,7 +174,7 @@ class Schema:
             f"expected the name of a feature ({_first(names, 12)}), got {name!r}.{did_you_mean(name, names)}"
         )
 
-    def category_id(self, feature: int, category: str | float) -> int:
+    def category_id(self, feature: int, category: str | int | float) -> int:
         """The id of a category of a feature; of a number or a date in any of its forms.
 
         Raises:

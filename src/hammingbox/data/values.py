@@ -15,7 +15,8 @@ ORDERED = ("number", "date")
 MISSING, UNKNOWN = "<missing>", "<unknown>"
 """Categories of an empty cell, and of a value that the schema does not know."""
 
-Numbers = Float64[np.ndarray, "values"]
+Numbers = Float64[np.ndarray, "_"]
+"""The numbers of one column; columns of one table differ in length."""
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?", re.ASCII)
 """ISO 8601 as files hold it: a day, or a day with a time. Week dates and digits without hyphens are no dates here."""
@@ -75,7 +76,7 @@ def ordered_texts(texts: Iterable[str], kind: str) -> tuple[str, ...]:
     return tuple(text_by_number[number] for number in sorted(text_by_number))
 
 
-def stepped(number: float, step: float, kind: str) -> float:
+def stepped(number: float, step: int | float, kind: str) -> float:
     """A number after a step, in decimal arithmetic: 0.1 + 0.2 is 0.3. A step of a date is a number of days."""
     unit = _DAY if kind == "date" else 1
     return float(Decimal(repr(number)) + Decimal(repr(step)) * unit)

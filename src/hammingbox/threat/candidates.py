@@ -26,19 +26,22 @@ class Candidates:
         valid: which options may be chosen; slot 0 always may.
         by_category: True when slot j of every feature writes category j, but for the exchange that brings the
             clean category to slot 0. All rows then share one table of option embeddings.
+        shared: what each option writes in every row, and -1 where that depends on the row (slot 0 at least). The
+            embeddings of shared options are computed once per batch. None if all depend on the row.
     """
 
     layout: Layout
     ids: OptionIds
     valid: OptionMask
     by_category: bool = False
+    shared: Int64[Tensor, "options"] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def take(self, rows: Shaped[Tensor, "some"]) -> "Candidates":
         """The candidates of some rows."""
-        return Candidates(self.layout, self.ids[rows], self.valid[rows], self.by_category)
+        return Candidates(self.layout, self.ids[rows], self.valid[rows], self.by_category, self.shared)
 
     @cached_property
     def clean(self) -> Ids:

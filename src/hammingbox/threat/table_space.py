@@ -17,7 +17,7 @@ from hammingbox.threat.masked_space import EVERY_FEATURE, check_lists
 from hammingbox.threat.space import Space
 from hammingbox.types import Ids
 
-Values = Sequence[str | float] | Int64[Tensor, "ids"]
+Values = Sequence[str | int | float] | Int64[Tensor, "ids"]
 """Values as texts or numbers, or ids as a tensor."""
 
 _NONE = -1
@@ -48,9 +48,9 @@ class TableSpace(Space):
         schema: Schema,
         options: Mapping[str, Values] | None = None,
         *,
-        steps: Mapping[str, Sequence[float]] | None = None,
+        steps: Mapping[str, Sequence[int | float]] | None = None,
         immutable: Sequence[str] = (),
-        forbidden: Mapping[str, Sequence[str | float]] | None = None,
+        forbidden: Mapping[str, Sequence[str | int | float]] | None = None,
     ) -> None:
         self.schema = schema
         check_lists({"immutable": immutable}, "features")
@@ -96,7 +96,9 @@ class TableSpace(Space):
         valid[:, layout.starts] = True
         for feature, table in self._steps.items():
             _drop_repeats(options, valid, int(self._layout.starts[feature]), self._widths[feature], len(table))
-        return Candidates(layout, torch.where(options == _NONE, own, options), valid)
+        return Candidates(
+            layout, torch.where(options == _NONE, own, options), valid, shared=self._shared.to(ids.device)
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Everything: the values are written as texts."""
@@ -116,7 +118,7 @@ class TableSpace(Space):
         ids = torch.tensor(sorted(set(named.get(feature.name, every))), dtype=torch.int64, device="cpu")
         return ids[~barred[ids]]
 
-    def _barred(self, forbidden: Mapping[str, Sequence[str | float]]) -> list[Bool[Tensor, "categories"]]:
+    def _barred(self, forbidden: Mapping[str, Sequence[str | int | float]]) -> list[Bool[Tensor, "_"]]:
         barred = [torch.zeros(size, dtype=torch.bool, device="cpu") for size in self.schema.cardinalities]
         for name, values in forbidden.items():
             if name != EVERY_FEATURE:
@@ -147,14 +149,14 @@ def _ids_of(schema: Schema, name: str, values: Values) -> list[int]:
     return [schema.category_id(index, value) for value in _listed(name, values)]
 
 
-def _listed(name: str, values: Any) -> Sequence[str | float]:
+def _listed(name: str, values: Any) -> Sequence[str | int | float]:
     if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
         raise InputError(f"expected a list of values for {name!r}, got {values!r:.80}.")
     return list(values)
 
 
 def _step_table(
-    feature: Feature, sizes: Sequence[float], barred: Bool[Tensor, "categories"]
+    feature: Feature, sizes: Sequence[int | float], barred: Bool[Tensor, "categories"]
 ) -> Int64[Tensor, "steps categories"]:
     """The id that each step leads to from each value; `_NONE` where it leads to no value.
 
