@@ -4,8 +4,8 @@
     python tools/notebooks.py quick-start       # one
     python tools/notebooks.py --check           # executes them, and fails if an output is not the one that is kept
 
-A notebook is executed in a folder of its own, from a fresh kernel. What differs between two runs of the same code (times,
-ids of cells) is not kept, so that a repeated execution changes nothing.
+A notebook is executed in a folder of its own, from a fresh kernel. What differs between two runs of the same code
+(times, ids of cells) is not kept, so that a repeated execution changes nothing.
 """
 
 import argparse

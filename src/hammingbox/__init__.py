@@ -59,9 +59,12 @@ from hammingbox.errors import (
     VictimError,
 )
 from hammingbox.evaluation.accuracy import accuracy, correctly_classified
+from hammingbox.evaluation.class_rates import ClassRate, ClassRates
+from hammingbox.evaluation.confusion import Confusion, confusion
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
+from hammingbox.evaluation.drawing import Draw, draw_rows
 from hammingbox.evaluation.evaluation import Evaluation
-from hammingbox.evaluation.rates import Rate
+from hammingbox.evaluation.rates import Rate, WeightedRate
 from hammingbox.evaluation.result_files import read_results, verify, write_results
 from hammingbox.evaluation.rows import Rows
 from hammingbox.evaluation.verify import Verification
@@ -114,10 +117,14 @@ __all__ = [
     "BlackBox",
     "Candidates",
     "Checkpoint",
+    "ClassRate",
+    "ClassRates",
+    "Confusion",
     "Dataset",
     "Defence",
     "Direction",
     "Distribution",
+    "Draw",
     "Evaluation",
     "Evolution",
     "Executor",
@@ -174,12 +181,15 @@ __all__ = [
     "Verification",
     "Victim",
     "VictimError",
+    "WeightedRate",
     "accuracy",
     "audit",
     "build",
     "changed_text",
+    "confusion",
     "correctly_classified",
     "diagnose_victim",
+    "draw_rows",
     "evaluate",
     "evaluate_into",
     "fit",

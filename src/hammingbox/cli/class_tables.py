@@ -7,6 +7,7 @@ from hammingbox.cli.tables import grid_of
 from hammingbox.evaluation.class_rates import ClassRates
 from hammingbox.evaluation.rates import Rate, WeightedRate
 from hammingbox.report.artefacts.table import MISSING, Column, Table, Value
+from hammingbox.report.measured_what_if import MeasuredWhatIf
 
 NONE = "none"
 """Stands for a rate of no rows."""
@@ -74,6 +75,16 @@ def class_budgets_table(by_budget: Mapping[int, ClassRates]) -> Table:
     }
     lines = [(line.name, line.rows, _percent(line.recall), *at[line.name]) for line in last.lines if line.name in at]
     return Table("Success by true class, in %", columns, tuple(lines))
+
+
+def show_what_if(measured: MeasuredWhatIf) -> None:
+    """Prints how far success falls when a column is frozen and the rows are attacked again."""
+    whose = f" {plain(measured.of)}" if measured.of else ""
+    say(f"[bold]what if[/] a column could not be changed: success on{whose} rows in %, attacked again")
+    columns = (Column.text("frozen"), *(Column.number(str(budget), ".1f") for budget in measured.now))
+    lines = [("none", measured.now), *measured.lines.items()]
+    rows = tuple((name, *(_percent(rate) for rate in line.values())) for name, line in lines)
+    out.print(grid_of(Table("Success in % with a column frozen", columns, rows)))
 
 
 def show_totals(classes: ClassRates) -> None:

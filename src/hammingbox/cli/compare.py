@@ -2,11 +2,12 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hammingbox.attacks import attack_named
+from hammingbox.cli.class_tables import show_what_if
 from hammingbox.cli.comparison_tables import show, show_models
 from hammingbox.cli.console import plain, print_json, progress, say
 from hammingbox.cli.options import (
@@ -41,6 +42,7 @@ from hammingbox.cli.sampling import DrawHow, Positive, Rows, RowsPerClass, RowsS
 from hammingbox.data.reading import Reading
 from hammingbox.errors import InputError
 from hammingbox.report.comparison import COMPARED, ORACLE, Comparison, ComparisonJob, compare_attacks
+from hammingbox.report.measured_what_if import MeasuredWhatIf, measure_what_if, write_measured
 from hammingbox.report.page.folder import PAGE, write_report
 from hammingbox.running.store import FILE, MemoryStore, open_store
 from hammingbox.victims.checkpoint import Checkpoint
@@ -72,6 +74,15 @@ def compare(
     oracle: Annotated[
         bool, typer.Option("--oracle", help="Run the exact oracle where it is affordable and show every attack's gap.")
     ] = False,
+    what_if: Annotated[
+        int | None,
+        typer.Option(
+            "--what-if",
+            min=1,
+            max=1000,
+            help="Attack again with each of the N most telling columns frozen, and show how far success falls.",
+        ),
+    ] = None,
     sources: From = None,
     targets: To = None,
     split: Split = "test",
@@ -115,18 +126,22 @@ def compare(
         memory=memory * 2**20,
         source=reference,
     )
-    found = []
+    found, measured = [], {}
     schema = task.splits.schema
     opened = [model_from(path, None, schema)[0] for path in paths]
     opened += [model_from(None, model, schema, model_name)[0] for model in models or ()]
     for checkpoint, place in zip(opened, places, strict=True):
         checkpoint.victim.to(where)
         found.append(run_comparison(job, checkpoint, place, out_dir))
+        if what_if is not None:
+            measured[found[-1].weights] = run_what_if(job, checkpoint, found[-1], what_if)
     if out_dir is not None:
+        if measured:
+            write_measured(out_dir, measured)
         write_report(out_dir, queried={comparison.weights: comparison.queried for comparison in found})
     if json:
         print_json([
-            record | {"victim": place}
+            record | {"victim": place} | _what_if_record(measured.get(comparison.weights))
             for place, comparison in zip(places, found, strict=True)
             for record in comparison.summary.records()
         ])  # fmt: skip
@@ -135,8 +150,24 @@ def compare(
         show_models([comparison.summary for comparison in found])
     for comparison in found:
         show(comparison.summary, comparison.findings, gaps=oracle)
+        if comparison.weights in measured:
+            show_what_if(measured[comparison.weights])
     if out_dir is not None:
         say(f"records: {plain(out_dir / FILE)}\nreport: {plain(out_dir / PAGE)}")
+
+
+def _what_if_record(measured: MeasuredWhatIf | None) -> dict[str, Any]:
+    return {} if measured is None else {"what_if": measured.to_json()}
+
+
+def run_what_if(job: ComparisonJob, checkpoint: Checkpoint, comparison: Comparison, columns: int) -> MeasuredWhatIf:
+    """Freezes columns one after the other and attacks again, with a progress bar."""
+    with progress() as bars:
+        bar = bars.add_task("what if", total=columns)
+        return measure_what_if(
+            job, checkpoint.victim, comparison.summary, columns,
+            lambda name: bars.update(bar, advance=1, description=f"{name} frozen"),
+        )  # fmt: skip
 
 
 def run_comparison(job: ComparisonJob, checkpoint: Checkpoint, place: Path | str, folder: Path | None) -> Comparison:

@@ -8,6 +8,7 @@ from typing import Any
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.evaluation.drawing import Sample
 from hammingbox.report.labels import attack_labels, goal_in_words, space_in_words, victim_labels
+from hammingbox.report.measured_what_if import read_measured
 from hammingbox.report.page.commands import commands
 from hammingbox.report.page.page import Contents, write_page
 from hammingbox.report.recorded_checks import findings_of
@@ -54,7 +55,11 @@ def read_contents(folder: Path, *, queried: Mapping[str, Sequence[Finding]] | No
         ]
         environments = _environments(store, [run for runs in groups for run in runs])
     findings = [_findings(results, runs, queried or {}) for runs, results in zip(groups, result_sets, strict=True)]
-    return Contents(result_sets, findings, lines, environments, FILE)
+    return Contents(result_sets, findings, lines, environments, FILE, read_measured(_folder_of(folder)))
+
+
+def _folder_of(place: Path) -> Path:
+    return place.parent if place.is_file() else place
 
 
 def _comparable(store: Store) -> list[list[Run]]:

@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +14,7 @@ from markupsafe import Markup
 import hammingbox
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.files import write_bytes
+from hammingbox.report.measured_what_if import MeasuredWhatIf
 from hammingbox.report.page import charts
 from hammingbox.report.page.packing import pack
 from hammingbox.report.page.view_models import ResultSetView, percent
@@ -38,6 +39,7 @@ class Contents:
         commands: what made the results.
         environments: versions and machines they were made with.
         source: the file that holds every row.
+        measured: success with a column frozen, by the hash of the victim's weights.
     """
 
     result_sets: Sequence[ResultSet]
@@ -45,6 +47,7 @@ class Contents:
     commands: Sequence[str] = ()
     environments: Sequence[dict[str, Any]] = field(default_factory=tuple)
     source: str = "results.sqlite"
+    measured: Mapping[str, MeasuredWhatIf] = field(default_factory=dict)
 
 
 def write_page(contents: Contents, path: Path) -> None:

@@ -37,6 +37,11 @@ class VictimView(VictimSummary):
     """A victim's summary with its curves."""
 
     @property
+    def weights(self) -> str:
+        """Hash of its weights."""
+        return next((run.facts.weights for run in self.results.select(victim=self.name)), "")
+
+    @property
     def last_classes(self) -> ClassRates | None:
         """Every class in the worst case at the largest budget."""
         return self.classes[max(self.classes)] if self.classes else None
