@@ -47,8 +47,9 @@ def fars() -> tuple[pd.DataFrame, str, str]:
     names = [line.split()[1] for line in lines if line.lower().startswith("@attribute")]
     rows = [[cell.strip() for cell in line.split(",")] for line in lines if line and not line.startswith("@")]
     frame = pd.DataFrame(rows, columns=names)
-    for name in names:
-        frame[name] = pd.to_numeric(frame[name], errors="ignore") if name != names[-1] else frame[name]
+    for name in names[:-1]:
+        numbers = pd.to_numeric(frame[name], errors="coerce")
+        frame[name] = frame[name] if numbers.isna().any() else numbers
     return frame, names[-1], "Fatal_Injury"
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -115,8 +116,8 @@ def _sklearn(x: pd.DataFrame, y: pd.Series, types: Types, folder: Path) -> str:
 
 def _torch(x: pd.DataFrame, y: pd.Series, types: Types, folder: Path) -> str:
     (folder / "net.py").write_text(_NET)
-    scope: dict[str, Callable[..., nn.Module]] = {}
-    exec(compile(_NET, "net.py", "exec"), {"__file__": str(folder / "net.py"), "__name__": "net"}, scope)  # type: ignore[arg-type]
+    scope: dict[str, Any] = {"__file__": str(folder / "net.py"), "__name__": "net"}
+    exec(compile(_NET, "net.py", "exec"), scope)
     numbers = [name for name in x if name not in types]
     codes = {name: {word: place for place, word in enumerate(kind.categories)} for name, kind in types.items()}
     mean, spread = x[numbers].mean(), x[numbers].std().clip(lower=1e-6)

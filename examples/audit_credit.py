@@ -14,28 +14,9 @@ import xgboost
 import hammingbox as hb
 
 NAMES = [
-    "status",
-    "duration",
-    "history",
-    "purpose",
-    "amount",
-    "savings",
-    "employment",
-    "rate",
-    "personal",
-    "debtors",
-    "residence",
-    "property",
-    "age",
-    "plans",
-    "housing",
-    "credits",
-    "job",
-    "liable",
-    "telephone",
-    "foreign",
-    "risk",
-]
+    "status", "duration", "history", "purpose", "amount", "savings", "employment", "rate", "personal", "debtors",
+    "residence", "property", "age", "plans", "housing", "credits", "job", "liable", "telephone", "foreign", "risk",
+]  # fmt: skip
 NOBODY_CHANGES = ("age", "foreign", "personal", "history", "residence")
 
 

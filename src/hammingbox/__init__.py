@@ -5,6 +5,7 @@ What a user needs is exported here, once; everything else is private and may cha
 
 __version__ = "0.2.0"
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hammingbox.attacks import (
@@ -28,8 +29,6 @@ from hammingbox.attacks import (
     Swap,
     TwoStage,
 )
-from hammingbox.auditing.audit import audit
-from hammingbox.auditing.result import Audit
 from hammingbox.certificates import (
     CERTIFICATES,
     Ablation,
@@ -115,7 +114,9 @@ from hammingbox.victims.victim import Victim
 from hammingbox.victims.wrapped import wrap
 from hammingbox.victims.zoo.registry import VICTIMS, build
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # these are imported when they are first used: they need libraries that others do not
+    from hammingbox.auditing.audit import audit
+    from hammingbox.auditing.result import Audit
     from hammingbox.estimators.robust_classifier import RobustClassifier
 
 __all__ = [
@@ -246,11 +247,15 @@ __all__ = [
     "write_schema",
 ]
 
+_LATER = {
+    "Audit": "hammingbox.auditing.result",
+    "RobustClassifier": "hammingbox.estimators.robust_classifier",
+    "audit": "hammingbox.auditing.audit",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """`RobustClassifier` is imported when it is first used, because it needs scikit-learn."""
-    if name == "RobustClassifier":
-        from hammingbox.estimators.robust_classifier import RobustClassifier
-
-        return RobustClassifier
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """What is imported when it is first used: an audit needs jinja2, the estimator scikit-learn."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)

@@ -135,4 +135,4 @@ def run_audit(
     with open_store(folder, create=True) as store:
         found = compare_attacks(runs, checkpoint, place, store, on_progress)
     write_report(folder, queried={found.weights: found.queried})
-    return Audit(found, folder, tuple(checkpoint.victim.notes))
+    return Audit(found, folder)

@@ -23,12 +23,10 @@ class Audit:
     Attributes:
         comparison: the runs behind it.
         folder: of the store and the report.
-        notes: how the model is asked.
     """
 
     comparison: Comparison
     folder: Path
-    notes: Sequence[str] = ()
 
     @property
     def classes(self) -> dict[int, ClassRates]:
@@ -109,6 +107,5 @@ class Audit:
     def _repr_html_(self) -> str:
         """How a notebook shows it: one line per class, a column per budget."""
         doubts = [f"{finding.severity}: {finding.seen}; {finding.means}." for finding in self.findings]
-        notes = [f"model: {note}" for note in self.notes]
         title = f"{self.comparison.summary.results.data}, {self.comparison.summary.name}. {self.headline}"
-        return html_by_class(self.classes, title, [*doubts, *notes])
+        return html_by_class(self.classes, title, doubts)

@@ -31,7 +31,7 @@ def html_by_class(by_budget: Mapping[int, ClassRates], title: str, notes: Sequen
     largest = by_budget[max(by_budget)]
     lines: list[tuple[object, ...]] = [
         (
-            f"{line.name} ({'positive' if line.name == largest.positive else 'true class'})",
+            f"{line.name} (positive)" if line.name == largest.positive else line.name,
             "-" if line.population is None else f"{line.population:,}",
             f"{line.rows:,}",
             percent(line.recall),

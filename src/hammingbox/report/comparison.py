@@ -137,7 +137,8 @@ def compare_attacks(
         InputError, FileError, VictimError: as `evaluate_into`. An attack that is too expensive is noted as refused.
     """
     threats = [ThreatModel(job.space, budget) for budget in job.budgets]
-    victim, digest = f"{checkpoint.model} ({Path(place).name})", weights_digest(checkpoint.victim)
+    where = Path(place).name
+    victim, digest = f"{checkpoint.model} ({where})" if where else checkpoint.model, weights_digest(checkpoint.victim)
     strongest = max(threats, key=lambda threat: threat.budget)
     queried = [*job.doubts, *diagnose_victim(checkpoint.victim, job.rows, strongest, goal=job.goal)]
     results = ResultSet(
