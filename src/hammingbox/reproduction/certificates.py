@@ -207,8 +207,8 @@ CERTIFICATES_STUDY = CertificateStudy(
     reasons=(
         "The paper names certificates as future work and has no numbers. An attacker may not write N on Splice.",
         "Certified: right and proven, of all rows. Attacked: right and broken neither by the certificate's search nor "
-        "by the attack `auto`, which gets 60 of the rows in the cpu preset. The true robust accuracy lies between the two. A constant answer would have the share "
-        "of its class and a class mean of 1 / classes.",
+        "by the attack `auto`, which gets 60 of the rows in the cpu preset. The true robust accuracy lies between the "
+        "two. A constant answer would have the share of its class and a class mean of 1 / classes.",
         "Settings and radii were chosen on validation rows. Votes hold with 99.9 % per row; all other proofs are "
         "certain up to the stated rounding.",
     ),
