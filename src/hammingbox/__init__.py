@@ -26,6 +26,18 @@ from hammingbox.attacks import (
     Swap,
     TwoStage,
 )
+from hammingbox.certificates import (
+    CERTIFICATES,
+    Ablation,
+    Additive,
+    Cascade,
+    Certificate,
+    CertificateResult,
+    Claims,
+    Exact,
+    Relaxation,
+    TreeSearch,
+)
 from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.inspection import inspect_table
 from hammingbox.data.registry import DATASETS
@@ -36,7 +48,9 @@ from hammingbox.data.texts import Labelled, text_splits
 from hammingbox.defences import (
     ASCC,
     DEFENCES,
+    AblationTraining,
     Batch,
+    CertifiedTraining,
     Defence,
     HotFlipTraining,
     L2Ball,
@@ -48,6 +62,7 @@ from hammingbox.defences import (
 )
 from hammingbox.errors import (
     AttackError,
+    CertificateError,
     FileError,
     HammingboxError,
     InputError,
@@ -55,6 +70,8 @@ from hammingbox.errors import (
     VictimError,
 )
 from hammingbox.evaluation.accuracy import accuracy, correctly_classified
+from hammingbox.evaluation.certificates import Certificates
+from hammingbox.evaluation.certified_rates import CertifiedRates
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
 from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.evaluation.rates import Rate
@@ -62,6 +79,7 @@ from hammingbox.evaluation.result_files import read_results, verify, write_resul
 from hammingbox.evaluation.rows import Rows
 from hammingbox.evaluation.verify import Verification
 from hammingbox.problem import Problem
+from hammingbox.running.certify import certify, certify_into
 from hammingbox.running.evaluate import evaluate
 from hammingbox.running.executor import Executor, Serial
 from hammingbox.running.record import evaluate_into
@@ -78,9 +96,12 @@ from hammingbox.threat.synonym_space import SynonymSpace
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
+from hammingbox.training.robust_trees import fit_robust_trees
+from hammingbox.victims.ablated import Ablated
 from hammingbox.victims.black_box import BlackBox
 from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint, load_victim
 from hammingbox.victims.one_hot import OneHot
+from hammingbox.victims.trees.tree_victim import TreeVictim, check_agreement, tree_victim
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.wrapped import wrap
 from hammingbox.victims.zoo.registry import VICTIMS, build
@@ -88,10 +109,15 @@ from hammingbox.victims.zoo.registry import VICTIMS, build
 __all__ = [
     "ASCC",
     "ATTACKS",
+    "CERTIFICATES",
     "DATASETS",
     "DEFENCES",
     "PCAA",
     "VICTIMS",
+    "Ablated",
+    "Ablation",
+    "AblationTraining",
+    "Additive",
     "AnyOther",
     "Attack",
     "AttackError",
@@ -100,13 +126,22 @@ __all__ = [
     "Batch",
     "BlackBox",
     "Candidates",
+    "Cascade",
+    "Certificate",
+    "CertificateError",
+    "CertificateResult",
+    "Certificates",
+    "CertifiedRates",
+    "CertifiedTraining",
     "Checkpoint",
+    "Claims",
     "Dataset",
     "Defence",
     "Direction",
     "Distribution",
     "Evaluation",
     "Evolution",
+    "Exact",
     "Executor",
     "Exhaustive",
     "Feature",
@@ -133,6 +168,7 @@ __all__ = [
     "Problem",
     "Random",
     "Rate",
+    "Relaxation",
     "RowGoals",
     "RowRandom",
     "Rows",
@@ -154,18 +190,24 @@ __all__ = [
     "TooExpensiveError",
     "Trades",
     "TrainConfig",
+    "TreeSearch",
+    "TreeVictim",
     "TwoStage",
     "Verification",
     "Victim",
     "VictimError",
     "accuracy",
     "build",
+    "certify",
+    "certify_into",
     "changed_text",
+    "check_agreement",
     "correctly_classified",
     "diagnose_victim",
     "evaluate",
     "evaluate_into",
     "fit",
+    "fit_robust_trees",
     "hamming",
     "inspect_table",
     "load_checkpoint",
@@ -174,6 +216,7 @@ __all__ = [
     "open_store",
     "read_results",
     "text_splits",
+    "tree_victim",
     "verify",
     "wrap",
     "write_results",

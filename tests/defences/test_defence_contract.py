@@ -25,6 +25,7 @@ from hammingbox.victims.black_box import BlackBox
 from hammingbox.victims.checkpoint import weights_digest
 from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.one_hot import OneHot
+from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.registry import build
 from toys import ToyVictim, toy_rows, toy_schema, untargeted
 from toys.defences import SPACES, loss_of, toy_batch
@@ -43,14 +44,21 @@ REPRS = {
     "l2_ball": "L2Ball(radius=0.5, steps=3)",
     "ascc": "ASCC(weight=4.0, sparsity=10.0, steps=5, learning_rate=1.0, one_noise=True)",
     "ascc_public": "ASCC(weight=4.0, sparsity=0.234375, steps=10, learning_rate=10.0, one_noise=True)",
+    "certified": "CertifiedTraining(clean_share=0.0)",
+    "ablation": "AblationTraining(keep=10, draws=1, mask=None)",
 }
 """Keys of stores and checkpoints: they must not change."""
+
+
+def victim_for(name: str, schema: Schema) -> Victim:
+    """A victim that a defence can train: one with bounds for certified training."""
+    return build("shallow", schema, hidden=6) if name == "certified" else ToyVictim(schema.cardinalities)
 
 
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("name", DEFENCES)
 def test_a_step_trains_and_leaves_the_victim_in_train_mode(name: str, space: str, schema: Schema) -> None:
-    victim = ToyVictim(schema.cardinalities)
+    victim = victim_for(name, schema)
     before = weights_digest(victim)
     loss = loss_of(DEFENCES[name](), victim, toy_batch(schema, victim), ThreatModel(SPACES[space](schema), 2))
     assert weights_digest(victim) == before
@@ -63,7 +71,7 @@ def test_a_step_trains_and_leaves_the_victim_in_train_mode(name: str, space: str
 
 @pytest.mark.parametrize("name", DEFENCES)
 def test_without_a_budget_every_defence_is_standard_training(name: str, schema: Schema) -> None:
-    victim = ToyVictim(schema.cardinalities)
+    victim = victim_for(name, schema)
     batch, threat = toy_batch(schema, victim), ThreatModel(FullSpace(schema), 0)
     assert torch.equal(loss_of(DEFENCES[name](), victim, batch, threat), loss_of(Standard(), victim, batch, threat))
 
@@ -77,14 +85,14 @@ def test_without_weight_or_radius_it_is_standard_training(defence: Defence, sche
 
 @pytest.mark.parametrize("name", DEFENCES)
 def test_rows_that_the_goal_leaves_alone_are_trained_clean(name: str, schema: Schema) -> None:
-    victim = ToyVictim(schema.cardinalities)
+    victim = victim_for(name, schema)
     goal, threat = Direction("class 0", "class 1"), ThreatModel(FullSpace(schema), 2)
     batch = toy_batch(schema, victim, 40, goal=goal)
     settings: dict[str, Any] = {"clean_share": 0.0} if name in ("padvt", "hotflip", "swap") else {}
     others = batch.take(batch.y != 0)
     clean = loss_of(Standard(), victim, others, threat)
     torch.testing.assert_close(loss_of(DEFENCES[name](**settings), victim, others, threat), clean, rtol=0, atol=0)
-    if name != "standard":
+    if name not in ("standard", "ablation"):  # ablation training sees no budget and no goal
         assert 0 < len(others) < len(batch)
         attacked = loss_of(DEFENCES[name](**settings), victim, batch, threat)
         assert attacked > loss_of(Standard(), victim, batch, threat), "rows of class 0 are attacked"
@@ -100,7 +108,7 @@ def test_repr_is_a_key_and_rebuilds_a_defence(name: str) -> None:
 
 @pytest.mark.parametrize("name", DEFENCES)
 def test_a_defence_can_be_sent_to_another_process(name: str, schema: Schema) -> None:
-    victim = ToyVictim(schema.cardinalities)
+    victim = victim_for(name, schema)
     batch, threat = toy_batch(schema, victim), ThreatModel(FullSpace(schema), 2)
     again = pickle.loads(pickle.dumps(DEFENCES[name]()))
     assert repr(again) == REPRS[name]

@@ -15,7 +15,7 @@ def test_every_study_has_every_preset_with_attacks_and_victims_that_can_be_made(
         "attack-table", "complexity", "trade-off", "concentration", "defence-ag", "defence-imdb",
         "defence-imdb-neighbours", "defence-splice", "imdb-budgets", "ladder", "mixture", "trades", "tuning",
         "tuning-splice", "zeta",
-        "defence-curve-ag", "defence-curve-imdb", "defence-curve-splice", "cases",
+        "defence-curve-ag", "defence-curve-imdb", "defence-curve-splice", "certificates", "cases",
     }  # fmt: skip
     for study in STUDIES.values():
         assert set(study.sizes) == set(PRESETS), study.name

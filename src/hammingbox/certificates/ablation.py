@@ -65,7 +65,7 @@ class Ablation(Certificate):
 
     @property
     def confidence(self) -> float:
-        """1 - alpha, also where subsets are enumerated."""
+        """1 - alpha; where all subsets are enumerated, proofs hold with certainty."""
         return 1.0 - self.alpha
 
     def applies_to(self, victim: Victim, space: Space) -> str | None:  # noqa: ARG002
@@ -92,10 +92,10 @@ class Ablation(Certificate):
             lead = _lead(problem, counts).double() / len(every)
             slack = lead[:, None] - 2 * shares  # at least 0: a tie counts for the victim
             radius = (slack[:, 1:] >= -1e-12).long().cumprod(1).sum(1)
-            return Claims(radius, problem.clean_slots, -slack[:, -1])
+            return Claims(radius, problem.clean_slots, -slack[:, -1], confidence=1.0)
         low = torch.stack([self._lower(problem, row, random) for row in range(len(problem))])
         slack = low[:, None] - shares - 0.5
-        radius = (slack[:, 1:] > 0).long().cumprod(1).sum(1)
+        radius = (slack > 0).long().cumprod(1).sum(1) - 1  # -1: it abstains
         return Claims(radius, problem.clean_slots, -2 * slack[:, -1])
 
     def _lower(self, problem: Problem, row: int, random: RowRandom) -> Tensor:

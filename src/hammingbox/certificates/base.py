@@ -79,7 +79,7 @@ class Certificate(ABC):
     def applies_to(self, victim: Victim, space: Space) -> str | None:
         """Why this method cannot certify a victim: "expected X, got Y." and the remedy; None if it can."""
 
-    def chosen_for(self, victim: Victim, space: Space) -> "Certificate":  # noqa: ARG002
+    def chosen_for(self, victim: Victim, space: Space) -> "Certificate":
         """The method that certifies this victim: itself, but for methods that choose among others.
 
         Raises:
@@ -130,13 +130,14 @@ class Certificate(ABC):
             met, searched = clean_margin > 0, (clean_margin <= 0) & goals.possible & (budget > 0)
             radius = torch.where(met, -1, torch.full_like(problem.rows, budget))
             witness, bound = problem.clean_slots, clean_margin.clone()
-            seconds = torch.zeros_like(bound)
+            seconds, confidence = torch.zeros_like(bound), self.confidence
             rows = searched.nonzero()[:, 0]
             if len(rows):
                 part = problem.take(rows)
                 random = RowRandom.for_rows(seed, part.candidates.clean)
                 claims = _checked(self, self.run(part, random), part)
                 radius[rows], witness[rows], bound[rows] = claims.radius, claims.witness, claims.bound.double()
+                confidence = confidence if claims.confidence is None else claims.confidence
                 if claims.seconds is not None:
                     seconds[rows] = claims.seconds.double()
             broken = met | self._really_broken(problem, witness)
@@ -156,7 +157,7 @@ class Certificate(ABC):
             witness=witness,
             ids=candidates.select(witness),
             bound=bound,
-            confidence=torch.full_like(bound, self.confidence),
+            confidence=torch.full_like(bound, confidence),
             forward=problem.meter.forward.clone(),
             seconds=seconds,
         )
@@ -214,11 +215,11 @@ def _checked(method: Certificate, claims: Claims, problem: Problem) -> Claims:
         CertificateError: they are not.
     """
     like = problem.clean_slots
-    radius, witness, bound, _ = claims
+    radius, witness, bound = claims[:3]
     if radius.shape != problem.rows.shape or witness.shape != like.shape or bound.shape != problem.rows.shape:
         raise CertificateError(f"expected claims about {len(problem)} rows from {method!r}, got other shapes.")
-    if bool((radius < 0).any()) or bool((radius > problem.budget).any()):
-        raise CertificateError(f"expected radii of 0 to {problem.budget} from {method!r}, got others.")
+    if bool((radius < -1).any()) or bool((radius > problem.budget).any()):
+        raise CertificateError(f"expected radii of -1 to {problem.budget} from {method!r}, got others.")
     inside = problem.candidates.allows(witness) & ((witness != 0).sum(1) <= problem.budget)
     if not bool(inside.all()):
         raise CertificateError(f"expected witnesses in S(x) and within the budget from {method!r}, got one outside.")

@@ -15,17 +15,20 @@ class Claims(NamedTuple):
 
     Attributes:
         radius: the largest number of changes, from 0 to the budget, for which the method excludes every point that
-            meets the goal. A method that ran into a limit returns what it had excluded by then.
+            meets the goal. A method that ran into a limit returns what it had excluded by then; one that cannot even
+            say what the victim's clean answer is (a vote that is too narrow) returns -1.
         witness: a point that meets the goal, where one was found; the clean row (zeros) elsewhere.
         bound: an upper bound on the margin of every point within the budget: at most 0 for a proven row. Infinity
             where the method has none.
         seconds: what each row took, for a method that works row by row; None shares the time of the batch equally.
+        confidence: the probability that the proofs hold; None for that of the method.
     """
 
     radius: RowInt
     witness: Slots
     bound: RowFloat
     seconds: RowFloat | None = None
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +38,7 @@ class CertificateResult:
     Attributes:
         budget: the largest number of changes that was asked about.
         radius: the largest number of changes, up to the budget, that is proven not to meet the goal; -1 where the
-            clean row meets it already.
+            clean row meets it already, or where the method abstains.
         broken: rows with a witness within the budget. It was put to the victim, which answered as the attacker wants.
         witness: the row that breaks a row, as slots; the clean row elsewhere.
         ids: the same as categories.
@@ -84,6 +87,11 @@ class CertificateResult:
         """Some rows, in the given order."""
         parts = (getattr(self, field.name) for field in fields(self)[1:])
         return CertificateResult(self.budget, *(part[rows] for part in parts))
+
+    def cpu(self) -> "CertificateResult":
+        """The same on the CPU."""
+        parts = (getattr(self, field.name) for field in fields(self)[1:])
+        return CertificateResult(self.budget, *(part.cpu() for part in parts))
 
     @staticmethod
     def join(parts: "list[CertificateResult]") -> "CertificateResult":

@@ -11,6 +11,7 @@ import typer
 import hammingbox
 from hammingbox.cli import (
     attack,
+    certify,
     compare,
     data,
     defend,
@@ -44,6 +45,7 @@ app.command("victims")(victims.victims)
 app.command("train")(train.train)
 app.command("defend")(defend.defend)
 app.command("attack")(attack.attack)
+app.command("certify")(certify.certify)
 app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("verify")(verify.verify_file)

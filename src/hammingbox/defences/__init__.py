@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from hammingbox.defences.ablation import AblationTraining
 from hammingbox.defences.ascc import ASCC
 from hammingbox.defences.base import Batch, Defence, Step
 from hammingbox.defences.certified import CertifiedTraining
@@ -23,11 +24,13 @@ DEFENCES: dict[str, Callable[..., Defence]] = {
     "ascc": ASCC,
     "ascc_public": ASCC.public,
     "certified": CertifiedTraining,
+    "ablation": AblationTraining,
 }
 
 __all__ = [
     "ASCC",
     "DEFENCES",
+    "AblationTraining",
     "Batch",
     "CertifiedTraining",
     "Defence",

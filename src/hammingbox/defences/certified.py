@@ -67,10 +67,10 @@ class CertifiedTraining(Defence):
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """The loss of worst margins, and the clean loss with its share."""
         schema = threat.space.schema
-        clean = functional.cross_entropy(victim(batch.x), batch.y, reduction="none")
         attacked = batch.attacked(schema)
         if threat.budget == 0 or not bool(attacked.any()):
-            return Step(clean.mean())
+            return Step(functional.cross_entropy(victim(batch.x), batch.y))
+        clean = functional.cross_entropy(victim(batch.x), batch.y, reduction="none")
         part = batch.take(attacked)
         pairs = Pairs.of(part.goal.of(part.y, schema))
         bounds = _worst_differences(victim, threat.space.slots_of(part.x), pairs, threat.budget)

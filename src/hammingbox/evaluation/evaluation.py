@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from hammingbox.attacks.base import Attack
 from hammingbox.data.dataset import Dataset
+from hammingbox.evaluation.method import Method
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
 from hammingbox.threat.goal import AnyOther, Goal
@@ -17,7 +17,7 @@ class Evaluation:
 
     data: Dataset
     threat: ThreatModel
-    attack: Attack
+    attack: Method
     seed: int
     rows: Rows
     seconds: float

@@ -21,14 +21,16 @@ import torch
 from hammingbox.attacks import Attack, Auto, Exhaustive
 from hammingbox.attacks._search.combinations import points_within
 from hammingbox.attacks._search.search import Search
+from hammingbox.certificates.base import Certificate
 from hammingbox.data.dataset import Dataset
 from hammingbox.data.schema import Schema
 from hammingbox.errors import HammingboxError
 from hammingbox.evaluation.accuracy import is_right
 from hammingbox.evaluation.rates import Rate
+from hammingbox.evaluation.verify_proofs import refuted
 from hammingbox.problem import Problem
 from hammingbox.threat.candidates import hamming
-from hammingbox.threat.goal import Goal
+from hammingbox.threat.goal import Goal, RowGoals
 from hammingbox.threat.space import Space
 from hammingbox.types import Ids, Labels, Logits, RowFloat, RowInt, RowMask
 from hammingbox.victims.checkpoint import weights_digest
@@ -66,6 +68,8 @@ class Claims:
         clean_logits: answers before as recorded; None where they are not written down.
         logits: answers after as recorded; None where they are not written down.
         attack: the attack of the package, for its formula; None for an attack of a user's own.
+        certificate: the certificate of the package, if one made the claims: it proves them again.
+        seed: of the certificate.
         exact_passes: whether an exact formula must hold, because the same version of the package made the claims.
         bounded_passes: whether a bound must hold, because the same revision of the package made the claims.
         said: what a summary says of the rows; None where there is none.
@@ -92,6 +96,8 @@ class Claims:
     clean_logits: Logits | None = None
     logits: Logits | None = None
     attack: Attack | None = None
+    certificate: Certificate | None = None
+    seed: int = 0
     exact_passes: bool = False
     bounded_passes: bool = False
     said: Mapping[str, Any] | None = None
@@ -251,6 +257,9 @@ def _passes_hold(rows: _Findings, claims: Claims, victim: Victim, attacked: RowM
         return
     enumerates = isinstance(claims.attack, Exhaustive | Auto)
     goals = claims.goal.of(claims.labels, claims.schema)
+    if claims.certificate is not None:
+        _proofs_hold(rows, claims, victim, goals)
+        return
     for part in at.split(512):
         candidates = claims.space.candidates(claims.clean[part])
         forward, backward = claims.forward[part].double(), claims.backward[part].double()
@@ -277,6 +286,22 @@ def _passes_hold(rows: _Findings, claims: Claims, victim: Victim, attacked: RowM
             add("other passes than its attack makes", (forward != formula.forward) | (backward != formula.backward))
         elif claims.bounded_passes:
             add("more passes than its attack makes", (forward > formula.forward) | (backward > formula.backward))
+
+
+def _proofs_hold(rows: _Findings, claims: Claims, victim: Victim, goals: RowGoals) -> None:
+    """Proves again what a certificate claims."""
+    at = claims.proven.nonzero()[:, 0]
+    if len(at) == 0 or claims.certificate is None:
+        return
+    wrong, reason = refuted(
+        claims.certificate, victim, claims.space, claims.clean[at], goals.take(at), claims.budget, seed=claims.seed
+    )
+    if reason:
+        rows.problems.append(f"the certificate cannot be applied: {reason}")
+    rows.add(
+        "claimed as proven but the certificate does not prove it",
+        torch.zeros_like(claims.proven).index_put_((at,), wrong),
+    )
 
 
 def _batches(claims: Claims, size: int = 512) -> Iterator[RowInt]:

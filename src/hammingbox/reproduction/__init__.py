@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.reproduction.attack_table import ATTACK_TABLE
 from hammingbox.reproduction.cases import CASES
+from hammingbox.reproduction.certificates import CERTIFICATES_STUDY
 from hammingbox.reproduction.complexity import COMPLEXITY
 from hammingbox.reproduction.concentration import CONCENTRATION
 from hammingbox.reproduction.defence_ag import DEFENCE_AG, TRADES
@@ -22,7 +23,7 @@ STUDIES: dict[str, Study] = {
     for study in (
         ATTACK_TABLE, LADDER_STUDY, COMPLEXITY, TRADE_OFF, CONCENTRATION, TUNING_SPLICE, DEFENCE_SPLICE, DEFENCE_AG,
         TUNING, DEFENCE_NEIGHBOURS, DEFENCE_IMDB, IMDB_BUDGETS, MIXTURE, TRADES, ZETA, CURVE_AG, CURVE_IMDB,
-        CURVE_SPLICE, CASES,
+        CURVE_SPLICE, CERTIFICATES_STUDY, CASES,
     )
 }  # fmt: skip
 """In the order in which `--all` runs them."""

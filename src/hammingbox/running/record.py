@@ -9,11 +9,11 @@ from time import sleep
 
 import torch
 
-from hammingbox.attacks.base import Attack
 from hammingbox.data.dataset import Dataset
 from hammingbox.errors import InputError, TooExpensiveError
 from hammingbox.evaluation.environment import environment
 from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.method import Method
 from hammingbox.evaluation.rows import Rows
 from hammingbox.problem import DEFAULT_MEMORY
 from hammingbox.running.data_reference import DataReference
@@ -42,7 +42,7 @@ def evaluate_into(
     victim: Checkpoint | Victim,
     data: Dataset,
     threat: ThreatModel,
-    attack: Attack,
+    attack: Method,
     *,
     goal: Goal | None = None,
     name: str = "",
@@ -66,7 +66,7 @@ def evaluate_into(
         victim: the victim, or its checkpoint with the model's name and its training.
         data: rows and labels; a row's number names it in the store.
         threat: what the attacker may do.
-        attack: how.
+        attack: how; an attack, or a certificate, whose rows may also be proven.
         goal: what counts as success; any class but the true one by default.
         name: a short name of the attack; its class by default.
         place: where the checkpoint is, for `verify`.

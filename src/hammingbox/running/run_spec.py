@@ -6,10 +6,9 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from hammingbox.attacks.base import Attack
 from hammingbox.data.dataset import Dataset
 from hammingbox.errors import InputError
-from hammingbox.evaluation.attack_rows import attack_rows
+from hammingbox.evaluation.method import Method, apply_to_rows
 from hammingbox.evaluation.rows import Rows
 from hammingbox.problem import DEFAULT_MEMORY
 from hammingbox.seeding import check_seed
@@ -32,7 +31,7 @@ class RunSpec:
         victim: what is attacked; it is borrowed.
         data: the rows and their true classes.
         threat: what the attacker may do.
-        attack: the method.
+        attack: the method: an attack, or a certificate.
         goal: what counts as success.
         seed: of the attack.
         batch_size: rows attacked and recorded together; it changes speed and memory, not results.
@@ -42,7 +41,7 @@ class RunSpec:
     victim: Victim
     data: Dataset
     threat: ThreatModel
-    attack: Attack
+    attack: Method
     goal: Goal = field(default_factory=AnyOther)
     seed: int = 0
     batch_size: int = 256
@@ -72,11 +71,11 @@ class RunSpec:
 
     def compute(self, places: Places) -> Rows:
         """Attacks the rows at these places of the data."""
-        return attack_rows(
+        return apply_to_rows(
+            self.attack,
             self.victim,
             self.data.take(places),
             self.threat,
-            self.attack,
             self.goal,
             seed=self.seed,
             memory=self.memory,

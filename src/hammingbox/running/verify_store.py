@@ -19,7 +19,7 @@ from hammingbox.data.registry import DATASETS, source_named
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, HammingboxError
 from hammingbox.evaluation.environment import environment
-from hammingbox.evaluation.known_attack import attack_from_repr
+from hammingbox.evaluation.known_attack import attack_from_repr, certificate_from_repr
 from hammingbox.evaluation.rows import Rows
 from hammingbox.evaluation.verify import ELSEWHERE, TIE, Claims, Verification, verify_claims
 from hammingbox.running.data_reference import DataReference
@@ -27,6 +27,7 @@ from hammingbox.running.store import Run, Store, document_digest, open_store
 from hammingbox.threat.goal import Goal, goal_from_json
 from hammingbox.threat.space import Space
 from hammingbox.threat.space_json import space_from_json
+from hammingbox.victims.ablated import ablated_as
 from hammingbox.victims.checkpoint import load_checkpoint
 from hammingbox.victims.shipped import checkpoint_folder
 from hammingbox.victims.victim import Victim
@@ -161,6 +162,8 @@ def _claims(facts: Run, rows: Rows, space: Space, goal: Goal, known: Sequence[An
         clean_logits=rows.clean_logits,
         logits=rows.logits,
         attack=attack_from_repr(facts.key.attack),
+        certificate=certificate_from_repr(facts.key.attack),
+        seed=facts.key.seed,
         exact_passes=_all_have(known, here, "hammingbox"),
         bounded_passes=_all_have(known, here, "hammingbox", "git"),
         tolerance=TIE if _all_have(known, here, "torch", "platform") else ELSEWHERE,
@@ -220,7 +223,8 @@ def verify_store(
             parts.append(VerifiedRun(0, "the store", _nothing(problems=tuple(shared))))
 
         def model_of(facts: Run) -> Victim:
-            return victims(victim or Path(facts.victim or "."), store.schema(facts), device)
+            found = victims(victim or Path(facts.victim or "."), store.schema(facts), device)
+            return ablated_as(facts.model, found)
 
         def data_of(facts: Run) -> Splits:
             return read(_reference(facts, data, label, schema), data_dir, facts.key.schema_sha256)

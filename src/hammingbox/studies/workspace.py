@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Int64
 
 from hammingbox.attacks import Attack
+from hammingbox.certificates.base import Certificate
 from hammingbox.data.dataset import Dataset
 from hammingbox.defences import DEFENCES, Defence
 from hammingbox.errors import FileError, InputError, OutOfTimeError
@@ -32,6 +33,7 @@ from hammingbox.training.history import WatchTraining, unwatched
 from hammingbox.training.job import RECORD, train_victim
 from hammingbox.training.released_job import take_released
 from hammingbox.types import RowInt
+from hammingbox.victims.ablated import Ablated
 from hammingbox.victims.checkpoint import CONFIG, Checkpoint, load_checkpoint
 from hammingbox.victims.released import released_victim
 from hammingbox.victims.vector_files import find_vectors
@@ -278,6 +280,45 @@ class Workspace:
             found = evaluate_into(
                 self.store, checkpoint, data, self.threat(recipe, budget), attack,
                 name=name, place=str(self.path(recipe)), source=recipe.data, seed=seed, batch_size=32,
+                executor=self.executor, on_rows=on_rows,
+            )  # fmt: skip
+        self.records.add(recipe.folder, checkpoint, found)
+        return found
+
+    def certify(
+        self,
+        recipe: Recipe,
+        certificate: Certificate,
+        budget: int,
+        rows: int,
+        *,
+        name: str,
+        keep: int | None = None,
+        mask: int | None = None,
+    ) -> Evaluation:
+        """Certifies one victim; rows that the store holds already are read from it.
+
+        Args:
+            recipe: the victim.
+            certificate: the method.
+            budget: changed features at most.
+            rows: number of test rows.
+            name: short name of the method.
+            keep: certify votes over subsets of this many features in place of the model itself.
+            mask: the category that is written over hidden features.
+
+        Raises:
+            InputError: the method does not apply to the victim.
+            FileError: data is missing.
+        """
+        checkpoint, data = self.checkpoint(recipe), self.rows(recipe, rows)
+        if keep is not None:
+            voting = Ablated(checkpoint.victim, keep, mask=mask)
+            checkpoint = replace(checkpoint, victim=voting, model=f"{voting.described} {checkpoint.model}")
+        with self.watch(f"{recipe.one_training}: certify {name}, budget {budget}", len(data)) as on_rows:
+            found = evaluate_into(
+                self.store, checkpoint, data, self.threat(recipe, budget), certificate,
+                name=f"certify {name}", place=str(self.path(recipe)), source=recipe.data, batch_size=64,
                 executor=self.executor, on_rows=on_rows,
             )  # fmt: skip
         self.records.add(recipe.folder, checkpoint, found)

@@ -1,11 +1,13 @@
 """Randomized ablation (Levine and Feizi 2020): a new classifier that votes over rows of which it sees k features."""
 
+import re
 from itertools import combinations
 from math import comb
 
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
+from torch.nn import functional
 
 from hammingbox.errors import InputError, VictimError
 from hammingbox.seeding import torch_generator
@@ -57,8 +59,13 @@ class Ablated(Victim):
         self.votes = whole_number("votes", votes, most=_MOST_VOTES)
         self.mask = None if mask is None else whole_number("mask", mask, least=0)
         self.seed = seed
-        self.name = f"Ablated(k={k}, votes={votes}, mask={mask}, seed={seed}) of {victim.name}"
+        self.name = f"{self.described} {victim.name}".strip()
         self.register_buffer("setting", torch.tensor([k, votes, -1 if mask is None else mask, seed], device="cpu"))
+
+    @property
+    def described(self) -> str:
+        """Its settings in words, from which `ablated_as` makes the same classifier again."""
+        return f"ablated(k={self.k}, votes={self.votes}, mask={self.mask}, seed={self.seed})"
 
     @property
     def device(self) -> torch.device:
@@ -91,7 +98,14 @@ class Ablated(Victim):
 
     def counts(self, ids: Ids, kept: Kept) -> Int64[Tensor, "batch classes"]:
         """How many subsets vote for each class, row by row; of equal logits the first class has the vote."""
-        return torch.stack([self._vote(row, kept) for row in ids]) if len(ids) else self._none()
+        rows, votes = len(ids), len(kept)
+        parts, classes = [], 0
+        for place in torch.arange(rows * votes, device=ids.device).split(_ROWS_AT_ONCE):
+            logits = self.answers_to_ablated(ids[place // votes], kept[place % votes])
+            classes = logits.shape[1]
+            parts.append(logits.argmax(1))
+        chosen = torch.cat(parts).view(rows, votes)
+        return functional.one_hot(chosen, classes).sum(1)
 
     def forward(self, ids: Ids) -> Logits:
         """Votes for each class."""
@@ -108,17 +122,17 @@ class Ablated(Victim):
         """Raises VictimError: votes have no gradient."""
         raise VictimError("expected a victim with gradients, got votes over ablations. Use a black-box attack.")
 
-    def _vote(self, row: Int64[Tensor, "features"], kept: Kept) -> Int64[Tensor, "classes"]:
-        found: list[Tensor] = []
-        classes = 0
-        for part in kept.split(_ROWS_AT_ONCE):
-            logits = self.answers_to_ablated(row.expand(len(part), -1), part)
-            classes = logits.shape[1]
-            found.append(logits.argmax(1))
-        return torch.bincount(torch.cat(found), minlength=classes)
 
-    def _none(self) -> Int64[Tensor, "batch classes"]:
-        raise InputError("expected at least one row, got none.")
+_DESCRIBED = re.compile(r"ablated\(k=(\d{1,9}), votes=(\d{1,9}), mask=(None|\d{1,9}), seed=(\d{1,18})\)( |$)", re.ASCII)
+
+
+def ablated_as(text: str, victim: Victim) -> Victim:
+    """The `Ablated` classifier of a model that a recorded name describes; the model itself for any other name."""
+    match = _DESCRIBED.match(text)
+    if match is None:
+        return victim
+    mask = None if match[3] == "None" else int(match[3])
+    return Ablated(victim, int(match[1]), votes=int(match[2]), mask=mask, seed=int(match[4]))
 
 
 def ablated_logits(victim: Victim, ids: Ids, kept: Bool[Tensor, "batch features"], mask: int | None = None) -> Logits:

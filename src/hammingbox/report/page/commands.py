@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hammingbox.attacks import ATTACKS
+from hammingbox.certificates import CERTIFICATES
 from hammingbox.data.registry import DATASETS, Source
 from hammingbox.report.labels import arguments
 from hammingbox.running.store import Run
@@ -35,6 +36,13 @@ def commands(
         rows = max((r.rows for r in runs if r.key.victim_sha256 == run.key.victim_sha256), default=run.rows)
         options += ["--rows", str(rows)]
         options += goal_options(goal)
+        method = run.name.removeprefix("certify ")
+        if method != run.name and method in CERTIFICATES:
+            line = ["hammingbox", "certify", *place, "--method", method, "--budgets", str(run.key.budget), *options]
+            default = arguments(repr(CERTIFICATES[method]()))
+            line += [word for part in arguments(run.key.attack) if part not in default for word in ("--set", part)]
+            lines.append(shlex.join(line))
+            continue
         if known:
             names, budgets = together.setdefault((*place, *options), ({}, set()))
             names[run.name] = None

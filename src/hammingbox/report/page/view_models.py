@@ -6,6 +6,7 @@ from functools import cached_property
 from math import log10
 
 from hammingbox.evaluation.diagnose import Finding
+from hammingbox.report.band import BandLine, band
 from hammingbox.report.breakdown import ClassLine, FeatureChanges, by_class, by_feature
 from hammingbox.report.page import charts
 from hammingbox.report.page.packing import Packed
@@ -130,6 +131,12 @@ class ResultSetView:
     def enumerated(self) -> bool:
         """Whether an exact attack was run at some budget."""
         return any(cell.missed is not None for victim in self.victims for cell in victim.cells.values())
+
+    @property
+    def bands(self) -> list[tuple[str, list[BandLine]]]:
+        """Certified and attacked accuracy of every victim that has proofs."""
+        found = [(name, band(self.results, name)) for name in self.results.victims]
+        return [(name, lines) for name, lines in found if lines]
 
     @property
     def has_proofs(self) -> bool:

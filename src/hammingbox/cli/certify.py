@@ -1,0 +1,142 @@
+"""`hammingbox certify`: what no attack within a budget can break."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from hammingbox.certificates import CERTIFICATES
+from hammingbox.cli.console import out, plain, print_json, progress, say
+from hammingbox.cli.options import (
+    BatchSize,
+    DataDir,
+    DataName,
+    Device,
+    Forbid,
+    From,
+    FullSpaceFlag,
+    Immutable,
+    Json,
+    Label,
+    Memory,
+    Neighbours,
+    Protect,
+    Rows,
+    SchemaFile,
+    Seed,
+    Split,
+    Task,
+    To,
+    VictimPath,
+    budgets_from,
+    changes_from,
+    device_from,
+    goal_from,
+    made_from,
+)
+from hammingbox.evaluation.certified_rates import CertifiedRates
+from hammingbox.running.certify import certify_into
+from hammingbox.running.store import MemoryStore, open_store
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.ablated import Ablated
+from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
+
+
+def certify(
+    data: DataName,
+    victim: VictimPath,
+    method: Annotated[str, typer.Option(help=f"Certificate: {', '.join(CERTIFICATES)}.")] = "auto",
+    budgets: Annotated[str, typer.Option(help="Budgets, such as 1-3 or 1,2.")] = "1-2",
+    rows: Rows = 100,
+    seed: Seed = 0,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out", help="Results folder, also of attacks; a run that was stopped resumes.")
+    ] = None,
+    keep: Annotated[
+        int | None,
+        typer.Option(min=1, help="Certify votes over random subsets of this many features in place of the model."),
+    ] = None,
+    mask: Annotated[
+        int | None, typer.Option(min=0, help="With --keep: the category written over hidden features (text).")
+    ] = None,
+    sources: From = None,
+    targets: To = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="NAME=VALUE, a setting of the certificate (repeatable).")
+    ] = None,
+    split: Split = "test",
+    label: Label = None,
+    schema_file: SchemaFile = None,
+    data_dir: DataDir = None,
+    immutable: Immutable = None,
+    forbid: Forbid = None,
+    full_space: FullSpaceFlag = False,
+    protect: Protect = None,
+    neighbours: Neighbours = None,
+    batch_size: BatchSize = 64,
+    memory: Memory = 512,
+    device: Device = "cpu",
+    json: Json = False,
+) -> None:
+    """Proves which rows of a data set cannot be broken, and breaks others."""
+    chosen = made_from("certificate", CERTIFICATES, method, settings or ())
+    asked = sorted(set(budgets_from(budgets)))
+    task = Task.of(data, label, schema_file, data_dir)
+    checkpoint = load_checkpoint(victim, schema=task.splits.schema)
+    checkpoint.victim.to(device_from(device))
+    if keep is not None:
+        voting = Ablated(checkpoint.victim, keep, mask=mask)
+        checkpoint = Checkpoint(
+            voting, f"{voting.described} {checkpoint.model}", {}, checkpoint.schema, checkpoint.training
+        )
+    part = task.part(split, rows)
+    threat = ThreatModel(task.space(changes_from(immutable, forbid, full_space, protect, neighbours)), asked[-1])
+    goal = goal_from(sources, targets)
+    applied = chosen.chosen_for(checkpoint.victim, threat.space)
+    with progress() as bars, ExitStack() as stack:
+        store = stack.enter_context(MemoryStore() if out_dir is None else open_store(out_dir, create=True))
+        bar = bars.add_task(f"certify {method}", total=len(part) * len(asked))
+        found = certify_into(
+            store, checkpoint, part, threat, chosen, name=method, budgets=asked, goal=goal, place=str(victim),
+            source=task.reference, split=split, seed=seed, batch_size=batch_size, memory=memory * 2**20,
+            on_rows=lambda _budget, done, _broken: bars.update(bar, advance=done),
+        )  # fmt: skip
+    rates = CertifiedRates.of({budget: result.rows for budget, result in found.items()}, part.schema)
+    facts: dict[str, Any] = {
+        "data": part.name, "method": method, "settings": repr(chosen), "confidence": applied.confidence, "seed": seed,
+        "goal": goal.to_json(), **rates.summary(), "seconds": sum(result.seconds for result in found.values()),
+    }  # fmt: skip
+    if store.path is not None:
+        facts["file"] = str(store.path)
+    if json:
+        print_json(facts)
+        return
+    _print(facts)
+    if "file" in facts:
+        say(f"written to {plain(facts['file'])}")
+
+
+def _print(facts: dict[str, Any]) -> None:
+    table = Table(title=f"{facts['rows']} rows, {facts['correct']} right before", title_justify="left")
+    for name in ("budget", "certified", "attacked", "proven", "broken", "unknown", "class mean"):
+        table.add_column(name, justify="right")
+    for line in facts["by_budget"]:
+        table.add_row(
+            str(line["budget"]),
+            f"[bold]{100 * line['certified']:.1f} %[/]",
+            f"{100 * line['attacked']:.1f} %",
+            *(str(line[name]) for name in ("proven", "broken", "unknown")),
+            f"{100 * line['class_mean']:.1f} %",
+        )
+    out.print(table)
+    if facts["confidence"] < 1:
+        say(f"each proof holds with probability {100 * facts['confidence']:.1f} % over the method's own randomness")
+    for line in facts["by_budget"][-1:]:
+        parts = (
+            f"{plain(name)} {100 * of['certified']:.1f} of {100 * of['attacked']:.1f} %"
+            for name, of in line["classes"].items()
+        )
+        say(f"budget {line['budget']}, certified of attacked accuracy by class: {', '.join(parts)}")
+    say(f"{facts['forward']:,} forward passes, {facts['seconds']:.2f} s")
