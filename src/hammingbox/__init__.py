@@ -39,6 +39,7 @@ from hammingbox.certificates import (
     Claims,
     Exact,
     Relaxation,
+    TreeSearch,
 )
 from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.inspection import inspect_table
@@ -102,6 +103,7 @@ from hammingbox.threat.table_space import TableSpace
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
+from hammingbox.training.robust_trees import fit_robust_trees
 from hammingbox.victims.ablated import Ablated
 from hammingbox.victims.black_box import BlackBox
 from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint, load_victim
@@ -110,6 +112,7 @@ from hammingbox.victims.of_model import victim
 from hammingbox.victims.one_hot import OneHot
 from hammingbox.victims.open_model import open_model
 from hammingbox.victims.service import Service
+from hammingbox.victims.trees.tree_victim import TreeVictim, check_agreement, tree_victim
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.wrapped import wrap
 from hammingbox.victims.zoo.registry import VICTIMS, build
@@ -211,6 +214,8 @@ __all__ = [
     "TooExpensiveError",
     "Trades",
     "TrainConfig",
+    "TreeSearch",
+    "TreeVictim",
     "TwoStage",
     "Verification",
     "Victim",
@@ -222,6 +227,7 @@ __all__ = [
     "certify",
     "certify_into",
     "changed_text",
+    "check_agreement",
     "confusion",
     "correctly_classified",
     "diagnose_victim",
@@ -229,6 +235,7 @@ __all__ = [
     "evaluate",
     "evaluate_into",
     "fit",
+    "fit_robust_trees",
     "hamming",
     "inspect_table",
     "load_checkpoint",
@@ -239,6 +246,7 @@ __all__ = [
     "read_results",
     "read_schema",
     "text_splits",
+    "tree_victim",
     "verify",
     "victim",
     "wrap",

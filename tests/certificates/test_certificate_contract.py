@@ -21,6 +21,7 @@ from hammingbox.victims.one_hot import OneHot
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.registry import build
 from toys import ToySynonyms, ToyVictim, toy_schema
+from toys.random_trees import random_victim
 
 SCHEMA = toy_schema((3, 2, 4, 3, 4, 2))
 ALIKE = toy_schema((2,) * 12)
@@ -55,6 +56,8 @@ VICTIMS: dict[str, Callable[[int], Victim]] = {
     "one_hot": _one_hot,
     "mlp": lambda seed: _shaken(build("mlp", SCHEMA, seed=seed, dim=3, hidden=6), seed, 0.2),
     "toy": lambda seed: ToyVictim(SCHEMA.cardinalities, seed=seed).eval(),
+    "trees": lambda seed: random_victim(SCHEMA, seed).eval(),
+    "stumps": lambda seed: random_victim(SCHEMA, seed, trees=12, depth=1).eval(),
     "cnn": _cnn,
     "ablated": lambda seed: Ablated(ToyVictim(SCHEMA.cardinalities, seed=seed).eval(), 1),
     "ablated_2": lambda seed: Ablated(_shaken(build("linear", SCHEMA), seed), 2),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
+import hammingbox
 from hammingbox.attacks import ATTACKS, Exhaustive
 from hammingbox.certificates import Certificate, TreeSearch
 from hammingbox.certificates._trees import row_search
@@ -173,6 +174,15 @@ def test_nothing_proven_falls(name: str, splice_trees: TreeVictim, splice_splits
         result = TreeSearch()(splice_trees, x, y, threat)
         attack = ATTACKS[name]() if name == "auto" else ATTACKS[name](queries=150)
         assert not bool((attack(splice_trees, x, y, threat).success & result.proven).any())
+
+
+def test_auto_certifies_trees_and_evaluates_them(splice_trees: TreeVictim, splice_splits: Splits) -> None:
+    """As a user calls it: certified accuracy never exceeds attacked accuracy, and they meet where all was searched."""
+    threat = ThreatModel(MaskedSpace(splice_splits.schema, forbidden={"*": ["N"]}), 1)
+    data = splice_splits.test.take(slice(0, 30))
+    found = hammingbox.certify(splice_trees, data, threat)
+    attacked = hammingbox.evaluate(splice_trees, data, threat, Exhaustive())
+    assert found.certified(1).value == pytest.approx(1 - attacked.robust_error.value)
 
 
 def test_limits_give_unknown_with_what_was_proven(splice_trees: TreeVictim, splice_splits: Splits) -> None:

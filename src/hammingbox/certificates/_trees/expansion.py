@@ -158,7 +158,9 @@ class Expansion:
         """
         move, _, difference, starts, counts = self._kept_entries(kept)
         missed = ~self._hit
-        leaf_parts, place_parts = [], []
+        # Paths that are shorter than the order have no places to choose: there are no terms then.
+        leaf_parts = [np.empty(0, dtype=np.int64)]
+        place_parts = [np.empty((0, order), dtype=np.int64)]
         for places in combinations(range(self._hit.shape[1]), order):
             covered = sum(missed[:, place].astype(np.int64) for place in places)
             able = np.logical_and.reduce([counts[:, place] > 0 for place in places])
