@@ -132,7 +132,7 @@ def _torch(x: pd.DataFrame, y: pd.Series, types: Types, folder: Path) -> str:
         for part in torch.randperm(len(y)).split(256):
             loss = nn.functional.cross_entropy(net(inputs[part], values[part]), labels[part])
             steps.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             steps.step()
     save_file(net.state_dict(), folder / "net.safetensors")
     said = {"codes": codes, "mean": mean.to_dict(), "spread": spread.to_dict()}

@@ -27,7 +27,7 @@ EXPECTED_TO_FAIL = {
 
 
 @parametrize_with_checks([RobustClassifier(epochs=6)], expected_failed_checks=lambda _estimator: EXPECTED_TO_FAIL)
-def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:  # type: ignore[untyped-decorator,unused-ignore]
     check(estimator)
 
 

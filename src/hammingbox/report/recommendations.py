@@ -82,7 +82,7 @@ def _look_first(classes: ClassRates) -> list[Recommendation]:
 
 
 def _freeze(frozen: WhatIf) -> list[Recommendation]:
-    found = []
+    found: list[Recommendation] = []
     whose = f" {frozen.of}" if frozen.of else ""
     for line in frozen.lines:
         budget = _first_worth(frozen.now, line.still)

@@ -125,8 +125,8 @@ def encoded(columns: Sequence[Column], ids: Int64[np.ndarray, "rows features"]) 
 
 
 def _plain_values(feature: Feature) -> Values:
-    if getattr(feature, "kind", "category") in ("number", "date"):
-        return np.asarray(feature.numbers, dtype=np.float64)  # type: ignore[attr-defined]
+    if feature.is_ordered:
+        return np.asarray(feature.numbers, dtype=np.float64)
     return np.arange(len(feature.categories), dtype=np.float64)
 
 
