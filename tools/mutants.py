@@ -199,7 +199,7 @@ def mutants_of(file: str) -> list[Mutant]:
 def mutated(mutant: Mutant) -> ast.Module:
     """The syntax tree with one fault."""
     tree = ast.parse((PACKAGE / mutant.file).read_text())
-    return ast.fix_missing_locations(_Mutator(mutant.number).visit(tree))  # type: ignore[no-any-return]
+    return ast.fix_missing_locations(_Mutator(mutant.number).visit(tree))
 
 
 def exchange(mutant: Mutant) -> bool:
