@@ -69,3 +69,14 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: py
         write_bytes(target, b"new")
     assert target.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["file.bin"]
+
+
+def test_a_reader_of_the_old_file_keeps_it_whole(tmp_path: Path) -> None:
+    """The new file takes the place of the old one; nothing is written into the old one."""
+    path = tmp_path / "file"
+    write_bytes(path, b"old")
+    with path.open("rb", buffering=0) as reader:
+        write_bytes(path, b"new")
+        assert reader.read() == b"old"
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path], "no temporary file is left"

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 import torch
 
 from hammingbox import ATTACKS, MemoryStore, Target, evaluate, open_store
@@ -27,6 +28,23 @@ def test_both_stores_hold_the_same(case: Case, tmp_path: Path) -> None:
         numbers = data.numbers[:3].tolist()
         assert disk.recorded(1, numbers) == memory.recorded(1, numbers)
         same_rows(disk.rows(1, numbers), memory.rows(1, numbers))
+
+
+def test_seconds_of_rows_that_were_known_do_not_count(case: Case, tmp_path: Path) -> None:
+    checkpoint, data, threat = case
+    rows = evaluate(checkpoint.victim, data, threat, ATTACKS["ga"]()).rows
+    with open_store(tmp_path, create=True) as disk, MemoryStore() as memory:
+        for store in (disk, memory):
+            evaluate_into(store, checkpoint, data.take(slice(0, 2)), threat, ATTACKS["ga"]())
+            before = store.run(1).seconds
+            session = store.begin_session(1, {"torch": "none"})
+            for some, seconds, new in ((slice(2, 6), 8.0, 4), (slice(4, 8), 6.0, 2), (slice(4, 8), 5.0, 0)):
+                part = rows.take(torch.arange(30)[some])
+                assert store.add(1, session, part, data.schema, seconds) == new
+            last = store.sessions(1)[-1]
+            assert (last.rows, last.seconds) == (6, 8.0 + 6.0 * 2 / 4)
+            assert store.run(1).seconds == pytest.approx(before + 11.0)
+            assert store.run(1).rows == 8
 
 
 def test_a_run_without_rows_is_empty(case: Case) -> None:

@@ -171,6 +171,20 @@ def test_a_damaged_store_is_named_and_kept(case: Case, damage: str, tmp_path: Pa
     assert path.read_bytes() == broken
 
 
+def test_a_damaged_page_is_found_before_anything_is_written(case: Case, tmp_path: Path) -> None:
+    path = filled(case, tmp_path)
+    content = path.read_bytes()
+    size = int.from_bytes(content[16:18], "big")
+    assert len(content) > 4 * size
+    for begin in range(size, len(content), size):
+        path.write_bytes(content[:begin] + b"\xa5" * size + content[begin + size :])
+        with pytest.raises(FileError, match="damaged"):
+            open_store(tmp_path, create=True)
+    path.write_bytes(content)
+    with open_store(tmp_path, create=True) as store:
+        assert len(store.rows(1)) == 30
+
+
 def test_a_missing_store_and_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="got no such file"):
         open_store(tmp_path)
