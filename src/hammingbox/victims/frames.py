@@ -128,11 +128,10 @@ def column_values(feature: Feature, column: ColumnType) -> Array:
             f"expected a type of NumPy or pandas for column {column.name!r}, got {column.dtype!r}."
         ) from error
     numbers = numbers_of(feature)
-    if not np.isnan(numbers).any() or kind.kind == "f":
-        return numbers.astype(kind)
     odd = [text for text, number in zip(feature.categories, numbers, strict=True) if np.isnan(number)]
-    if set(odd) <= {MISSING, UNKNOWN}:
-        return numbers  # a column of whole numbers with a missing value is one of floats in pandas too
+    if feature.is_ordered or set(odd) <= {MISSING, UNKNOWN}:
+        # A column of whole numbers with a missing value is one of floats, in pandas too.
+        return numbers if odd and kind.kind != "f" else numbers.astype(kind)
     raise InputError(
         f"expected numbers in column {column.name!r} because the model takes {column.dtype} there, got {odd[0]!r}. "
         "Read the table as the model's training did, or give the model the columns it knows."

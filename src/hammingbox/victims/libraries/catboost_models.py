@@ -7,6 +7,7 @@ from hammingbox.errors import InputError, missing_library
 from hammingbox.files import damage_as_file_error, sha256
 from hammingbox.victims.libraries import estimator
 from hammingbox.victims.libraries.facts import KnownType, ModelFacts
+from hammingbox.victims.libraries.trial import check_opens
 
 
 def facts_of(model: Any, *, identity: str = "") -> ModelFacts:
@@ -44,7 +45,8 @@ def read(path: Any, content: bytes) -> ModelFacts:
         import catboost
     except ImportError as error:
         raise missing_library("catboost", "catboost", f"to read {path}", error) from error
+    check_opens("catboost", content, path)
     with damage_as_file_error(path, "a whole CatBoost model"):
         model = catboost.CatBoostClassifier()
-        model.load_model(blob=content)
+        model.load_model(str(path))  # not from memory: CatBoost reads beyond the end of a truncated blob
     return facts_of(model, identity=sha256(content))

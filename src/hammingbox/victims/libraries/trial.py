@@ -11,7 +11,8 @@ from hammingbox.data.fetch import cache_folder
 from hammingbox.errors import FileError
 from hammingbox.files import sha256, shown, write_bytes
 
-_SECONDS = 120
+_SECONDS = 600
+"""The library alone takes a minute to import on a busy machine. Some readers loop forever at a damaged file."""
 
 _SCRIPTS = {
     "xgboost": """
@@ -25,6 +26,10 @@ import lightgbm, numpy
 model = lightgbm.Booster(model_str=content.decode())
 model.predict(numpy.zeros((2, model.num_feature())))
 """,
+    "catboost": """
+import catboost
+catboost.CatBoost().load_model(blob=content)
+""",
 }
 
 
@@ -32,7 +37,7 @@ def check_opens(library: str, content: bytes, source: object) -> None:
     """Checks that a library can open a file and lives.
 
     Args:
-        library: "xgboost" or "lightgbm".
+        library: "xgboost", "lightgbm" or "catboost".
         content: of the file.
         source: the file, for messages.
 

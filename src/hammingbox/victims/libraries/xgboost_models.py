@@ -14,6 +14,7 @@ from hammingbox.victims.answers import Returns
 from hammingbox.victims.libraries import estimator
 from hammingbox.victims.libraries.facts import KnownType, ModelFacts
 from hammingbox.victims.libraries.trial import check_opens
+from hammingbox.victims.libraries.ubjson import is_whole
 
 _RETURNS: dict[str, Returns] = {
     "binary:logistic": "positive",
@@ -45,11 +46,10 @@ def read(content: bytes, source: object) -> ModelFacts:
         import xgboost
     except ImportError as error:
         raise missing_library("xgboost", "xgboost", f"to read {source}", error) from error
-    head = content.lstrip()[:2]
-    if len(head) < 2 or head[:1] != b"{":
+    if content.lstrip()[:2] in (b'{"', b"{\n", b"{ "):
+        parse_json(content, source)
+    elif not is_whole(content):
         raise FileError(f"expected a whole XGBoost model in {shown(source)}, got a damaged one. Save it again.")
-    if head in (b'{"', b"{\n", b"{ "):
-        parse_json(content, source)  # cheaper than a trial, and it names the place
     check_opens("xgboost", content, source)
     with damage_as_file_error(source, "a whole XGBoost model"):
         booster = xgboost.Booster()
