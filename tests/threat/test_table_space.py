@@ -1,6 +1,7 @@
 """The space of tables with numbers: few candidates, whatever the number of distinct values."""
 
 import tracemalloc
+from typing import Any
 
 import pytest
 import torch
@@ -72,13 +73,13 @@ def test_immutable_and_forbidden() -> None:
 
 def test_values_ids_and_forms_name_the_same() -> None:
     schema = mixed_schema()
-    forms = [{"amount": ["2", "7"]}, {"amount": [2, 7.0]}, {"amount": ["2.0", "7e0"]}, {"amount": torch.tensor([4, 6])}]
-    documents = [TableSpace(schema, form).to_json() for form in forms]
+    forms: list[Any] = [["2", "7"], [2, 7.0], ["2.0", "7e0"], torch.tensor([4, 6])]
+    documents = [TableSpace(schema, {"amount": form}).to_json() for form in forms]
     assert all(document == documents[0] for document in documents)
     assert written(TableSpace(schema, {"day": ["2020-01-02T00:00:00Z"]}), [0, 0, 0, 0], 2)[1:] == ["2020-01-02"]
 
 
-BAD = {
+BAD: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown feature": ({"options": {"amuont": [1]}}, "expected the name of a feature"),
     "a value the column lacks": ({"options": {"amount": [3]}}, "a category of feature 'amount' .* got 3"),
     "one text for a list": ({"options": {"amount": "1"}}, "expected a list of values for 'amount', got '1'"),

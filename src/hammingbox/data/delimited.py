@@ -1,5 +1,6 @@
 """Reads the lines of a delimited text file, plain or gzipped."""
 
+import codecs
 import csv
 import gzip
 import zlib
@@ -69,7 +70,8 @@ def read_rows(path: Path, *, encoding: str = "utf-8-sig", inflated: int = 0) -> 
 
 def _is_known(encoding: str) -> bool:
     try:
-        b"".decode(encoding)
+        found = codecs.lookup(encoding)
     except (LookupError, ValueError, TypeError):
         return False
-    return True
+    # "hex" and "zip" are codecs, too, but not of text.
+    return bool(getattr(found, "_is_text_encoding", True))

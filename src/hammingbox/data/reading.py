@@ -1,7 +1,7 @@
 """How a user's own file is read: its encoding, its split, its test file, its column of text."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,10 @@ class Reading:
         named = {"validation": self.validation, "test": self.test}
         return {part: path for part, path in named.items() if path is not None}
 
+    def with_files(self, files: Mapping[str, Path]) -> "Reading":
+        """The same with other files of parts."""
+        return replace(self, validation=files.get("validation", self.validation), test=files.get("test", self.test))
+
     def to_json(self) -> dict[str, Any]:
         """What differs from the defaults."""
         own = {
@@ -61,6 +65,15 @@ class Reading:
             "unit": None if self.unit == Reading.unit else self.unit,
         }  # fmt: skip
         return {name: value for name, value in own.items() if value is not None}
+
+    def command_options(self) -> list[str]:
+        """The options of the command line that say the same."""
+        names = {"unit": "text-unit"}
+        return [
+            word
+            for name, value in self.to_json().items()
+            for word in (f"--{names.get(name, name)}", *([] if value is True else [str(value)]))
+        ]
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> "Reading":

@@ -13,6 +13,8 @@ from hammingbox.errors import InputError
 from hammingbox.seeding import torch_generator
 from hammingbox.types import Labels, RowFloat, RowInt
 
+Places = Int64[Tensor, "_"]
+"""Places of rows; parts differ in length."""
 PARTS = ("train", "validation", "test")
 SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}
 
@@ -68,7 +70,7 @@ class SplitRule:
         return _within_classes(order, labels)
 
 
-def assigned(position: RowFloat, parts: tuple[str, ...], name: str, *, seed: int = 0) -> dict[str, Int64[Tensor, "_"]]:
+def assigned(position: RowFloat, parts: tuple[str, ...], name: str, *, seed: int = 0) -> dict[str, Places]:
     """The rows of each part. They are shuffled, so the first rows of a part are a fair sample.
 
     Args:

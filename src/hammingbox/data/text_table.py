@@ -14,10 +14,9 @@ from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.read_columns import Frame, read_columns, source_name
 from hammingbox.data.reading import Reading
 from hammingbox.data.schema import Schema
-from hammingbox.data.split_rule import PARTS, assigned
+from hammingbox.data.split_rule import PARTS, Places, assigned
 from hammingbox.data.texts import Labelled, text_splits
 from hammingbox.errors import InputError
-from hammingbox.types import RowInt
 
 
 @dataclass(frozen=True)
@@ -26,9 +25,9 @@ class _Texts:
 
     texts: Sequence[str]
     labels: Sequence[int]
-    numbers: RowInt
+    numbers: Places
 
-    def take(self, rows: RowInt) -> "_Texts":
+    def take(self, rows: Places) -> "_Texts":
         chosen = rows.tolist()
         return _Texts([self.texts[i] for i in chosen], [self.labels[i] for i in chosen], self.numbers[rows])
 

@@ -1,8 +1,7 @@
 """How to find the data of a run again: a built-in name, or an own file by its content, wherever it is written from."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ class DataReference:
     label: str | None = None
     schema: str | None = None
     reading: Reading = field(default_factory=Reading)
-    parts: Mapping[str, str] = field(default_factory=dict, hash=False)
+    parts: tuple[tuple[str, str], ...] = ()
     sample: Sample | None = None
 
     @staticmethod
@@ -53,9 +52,9 @@ class DataReference:
             return DataReference(name)
         where = None if schema is None else str(schema.resolve())
         read = reading or Reading()
-        files = {part: file.resolve() for part, file in read.files.items()}
-        hashes = {part: file_sha256(file) for part, file in files.items()}
-        return DataReference(name, str(path.resolve()), file_sha256(path), label, where, replace(read, **files), hashes)
+        read = read.with_files({part: file.resolve() for part, file in read.files.items()})
+        hashes = tuple((part, file_sha256(file)) for part, file in read.files.items())
+        return DataReference(name, str(path.resolve()), file_sha256(path), label, where, read, hashes)
 
     def to_text(self) -> str:
         """As a store keeps it; empty for the first rows of a built-in data set."""
@@ -81,7 +80,7 @@ class DataReference:
             value = json.loads(text)
             sample = Sample.from_json(value["sample"]) if "sample" in value else None
             reading = Reading.from_json(value.get("reading", {}))
-            parts = {str(part): str(sha256) for part, sha256 in value.get("parts", {}).items()}
+            parts = tuple((str(part), str(sha256)) for part, sha256 in value.get("parts", {}).items())
             own = (value["path"], value["sha256"], value["label"], value["schema"])
             return DataReference(name, *own, reading, parts, sample)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InputError) as error:
@@ -118,7 +117,7 @@ class DataReference:
     def _read(self, path: Path, label: str | None) -> Splits:
         schema = None if self.schema is None else Path(self.schema)
         files = {part: self._part(part, file, path) for part, file in self.reading.files.items()}
-        return source_named(str(path), label=label, schema=schema, reading=replace(self.reading, **files)).load()
+        return source_named(str(path), label=label, schema=schema, reading=self.reading.with_files(files)).load()
 
     def _part(self, part: str, noted: Path, path: Path) -> Path:
         """The file of a part: where it was, or beside the file of the training rows, if both have moved.
@@ -130,6 +129,6 @@ class DataReference:
         if not places:
             raise FileError(f"expected the {part} rows at {noted}, got no such file. Put it beside {path}.")
         for place in places:
-            if self.parts.get(part) in (None, file_sha256(place)):
+            if dict(self.parts).get(part) in (None, file_sha256(place)):
                 return place
         raise FileError(f"expected {places[0]} as it was when it was attacked, got another content.")

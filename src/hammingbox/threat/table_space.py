@@ -9,6 +9,7 @@ from jaxtyping import Bool, Int64
 from torch import Tensor
 
 from hammingbox.data.schema import Feature, Schema
+from hammingbox.data.table_schema import TableSchema
 from hammingbox.data.values import stepped
 from hammingbox.errors import InputError
 from hammingbox.threat.candidates import Candidates
@@ -82,6 +83,11 @@ class TableSpace(Space):
             self._shared[start + 1 : start + 1 + len(ids)] = ids
         if all(width == 1 for width in self._widths):
             raise InputError("expected a value that may be written, got an empty space. Free a feature or a value.")
+
+    @classmethod
+    def of(cls, table: TableSchema) -> "TableSpace":
+        """What the schema of a loaded table says that an attacker may do."""
+        return cls(table.schema, table.options, steps=table.steps, immutable=table.immutable, forbidden=table.forbidden)
 
     def slots_of(self, ids: Ids) -> Candidates:
         """Slot 0 is the row's own value; then come the offered values in the order of their ids, then the steps."""

@@ -72,7 +72,8 @@ def _own_file_options(run: Run) -> list[str]:
     if not noted.path:  # nobody noted it
         return ["--schema", "schema.toml"]
     label = [] if noted.label is None else ["--label", noted.label]
-    return [*label, *([] if noted.schema is None else ["--schema", noted.schema])]
+    schema = [] if noted.schema is None else ["--schema", noted.schema]
+    return [*label, *schema, *noted.reading.command_options()]
 
 
 def _noted(run: Run) -> DataReference:
