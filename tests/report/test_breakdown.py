@@ -5,8 +5,10 @@ import pytest
 
 from hammingbox import Dataset, FullSpace, MaskedSpace, ThreatModel, evaluate
 from hammingbox.attacks import attack_named
+from hammingbox.evaluation.rates import Rate
 from hammingbox.report.breakdown import by_feature, strongest_run, what_if
 from hammingbox.report.glossary import GLOSSARY
+from hammingbox.report.measured_what_if import MeasuredWhatIf
 from hammingbox.report.recommendations import recommendations
 from hammingbox.report.result_set import ResultSet
 from hammingbox.report.summary import VictimSummary
@@ -72,11 +74,20 @@ def test_recommendations_follow_from_the_numbers(results: ResultSet) -> None:
     assert "certify" not in kinds, "the enumeration leaves no row unknown"
     monitor = next(one.text for one in found if one.kind == "monitor")
     assert changes.lines[0].name in monitor
-    assert all(line.name in " ".join(one.text for one in found if one.kind == "freeze") for line in frozen.lines[:1])
+    bounds = [one.text for one in found if one.kind == "freeze"]
+    assert bounds
+    assert all("at best" in text for text in bounds), "a bound is called one"
+    budget, top = 1, frozen.lines[0]
+    measured = MeasuredWhatIf(
+        "", {1: "ga"}, {1: Rate(20, 27)}, {top.name: {budget: Rate(9, 27)}, "another": {1: Rate(20, 27)}}
+    )
+    (again,) = (one.text for one in recommendations(summary, changes, frozen, measured) if one.kind == "freeze")
+    assert top.name in again
+    assert "33.3" in again
     weak = toy_results(TABLE, attacks=("random",), budgets=(1,))
     weak_summary = VictimSummary(weak, "toy")
-    again = recommendations(weak_summary, by_feature(weak, "toy"), what_if(weak, "toy"))
-    assert any(one.kind == "certify" for one in again) == bool(weak_summary.worst[0].unknown)
+    advice = recommendations(weak_summary, by_feature(weak, "toy"), what_if(weak, "toy"))
+    assert any(one.kind == "certify" for one in advice) == bool(weak_summary.worst[0].unknown)
     assert recommendations(VictimSummary(ResultSet("none", TABLE), "toy"), changes, frozen) == []
 
 

@@ -92,7 +92,8 @@ def measure_what_if(
         raise InputError("expected a table for --what-if, got texts or sequences. Their positions are no columns.")
     of = results.positive or ""
     bound, changed = what_if(results, summary.name, of=of), by_feature(results, summary.name)
-    names = list(dict.fromkeys([line.name for line in (*bound.useful, *changed.lines)]))[:columns]
+    ranked = [*(line.name for line in bound.useful), *(line.name for line in changed.lines)]
+    names = list(dict.fromkeys(ranked))[:columns]
     rows = job.rows
     if of:
         rows = rows.take(rows.labels.cpu() == job.rows.schema.classes.index(of))

@@ -1,10 +1,13 @@
 """What the numbers suggest doing: freeze, monitor, train, certify. Each sentence names the numbers it follows from."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from hammingbox.evaluation.class_rates import ClassRates
+from hammingbox.evaluation.rates import Rate
 from hammingbox.report.breakdown import FeatureChanges, WhatIf
+from hammingbox.report.measured_what_if import MeasuredWhatIf
 from hammingbox.report.summary import VictimSummary
 
 Kind = Literal["look first", "freeze", "monitor", "train", "certify"]
@@ -32,15 +35,24 @@ class Recommendation:
     text: str
 
 
-def recommendations(summary: VictimSummary, changes: FeatureChanges, frozen: WhatIf) -> list[Recommendation]:
-    """What follows from a victim's numbers, the most urgent first."""
+def recommendations(
+    summary: VictimSummary, changes: FeatureChanges, frozen: WhatIf, measured: MeasuredWhatIf | None = None
+) -> list[Recommendation]:
+    """What follows from a victim's numbers, the most urgent first.
+
+    Args:
+        summary: its rates.
+        changes: what its strongest attack changed.
+        frozen: what freezing a column could do at most.
+        measured: what it did, if that was measured; it then counts in place of the bound.
+    """
     if not summary.worst:
         return []
     smallest = min(summary.classes)
     classes = summary.classes[max(summary.classes)]
     return [
         *_look_first(classes),
-        *_freeze(frozen),
+        *(_freeze(frozen) if measured is None else _freeze_measured(measured)),
         *_monitor(changes, summary.results.form == "columns"),
         *_train(summary.classes[smallest], smallest),
         *_certify(summary),
@@ -71,21 +83,49 @@ def _look_first(classes: ClassRates) -> list[Recommendation]:
 
 def _freeze(frozen: WhatIf) -> list[Recommendation]:
     found = []
-    for line in frozen.lines[:_MOST_FROZEN]:
-        budget = max(line.still, key=lambda b: (frozen.now[b].hits - line.still[b].hits) / line.still[b].rows)
-        now, then = frozen.now[budget], line.still[budget]
-        if (now.hits - then.hits) / then.rows < _WORTH or now.hits - then.hits < _LEAST_ROWS:
+    whose = f" {frozen.of}" if frozen.of else ""
+    for line in frozen.lines:
+        budget = _first_worth(frozen.now, line.still)
+        if budget is None or len(found) == _MOST_FROZEN:
             continue
-        whose = f" {frozen.of}" if frozen.of else ""
+        now, then = frozen.now[budget], line.still[budget]
         found.append(
             Recommendation(
                 "freeze",
-                f"Take {line.name} from a source that an attacker cannot write, or check it: at budget {budget}, "
-                f"{now.hits - then.hits:,} of the {now.hits:,} broken{whose} rows fall only to changes of it "
-                f"(success {_percent(now.value)}, without it {_percent(then.value)} or more).",
+                f"Look at {line.name}: at budget {budget}, {now.hits - then.hits:,} of the {now.hits:,} broken{whose} "
+                f"rows were only ever broken by changing it. If an attacker could not write it, success would fall "
+                f"from {_percent(now.value)} to {_percent(then.value)} at best; compare --what-if measures how far.",
             )
         )
     return found
+
+
+def _freeze_measured(measured: MeasuredWhatIf) -> list[Recommendation]:
+    found = []
+    whose = f" on {measured.of} rows" if measured.of else ""
+    for name, line in measured.lines.items():
+        budget = _first_worth(measured.now, line)
+        if budget is None:
+            continue
+        now, then = measured.now[budget], line[budget]
+        found.append(
+            Recommendation(
+                "freeze",
+                f"Take {name} from a source that an attacker cannot write, or check it: with it frozen and all rows "
+                f"attacked again at budget {budget}, success{whose} is {_percent(then.value)} in place of "
+                f"{_percent(now.value)}.",
+            )
+        )
+    return found
+
+
+def _first_worth(now: Mapping[int, Rate], then: Mapping[int, Rate]) -> int | None:
+    """The smallest budget at which a fall is worth something: larger budgets leave an attacker more other ways."""
+    for budget in sorted(then):
+        fall = now[budget].hits - then[budget].hits
+        if fall >= _LEAST_ROWS and fall / then[budget].rows >= _WORTH:
+            return budget
+    return None
 
 
 def _monitor(changes: FeatureChanges, has_columns: bool) -> list[Recommendation]:

@@ -9,6 +9,7 @@ from hammingbox.evaluation.class_rates import ClassRate, ClassRates
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.report.breakdown import FeatureChanges, WhatIf, by_feature, what_if
 from hammingbox.report.glossary import explained
+from hammingbox.report.measured_what_if import MeasuredWhatIf
 from hammingbox.report.page import charts
 from hammingbox.report.page.packing import Packed
 from hammingbox.report.recommendations import Recommendation, recommendations
@@ -89,10 +90,9 @@ class VictimView(VictimSummary):
             return WhatIf("", {}, ())
         return what_if(self.results, self.name, of=self.results.positive or "")
 
-    @cached_property
-    def recommendations(self) -> list[Recommendation]:
+    def recommendations(self, measured: MeasuredWhatIf | None) -> list[Recommendation]:
         """What its numbers suggest doing."""
-        return recommendations(self, self.features, self.what_if)
+        return recommendations(self, self.features, self.what_if, measured)
 
     def styles(self) -> list[tuple[int, str]]:
         """The attacks of its curves with the numbers of their styles."""
