@@ -26,7 +26,9 @@ EXPECTED_TO_FAIL = {
 """Checks of scikit-learn that fail here, with the reason."""
 
 
-@parametrize_with_checks([RobustClassifier(epochs=6)], expected_failed_checks=lambda _estimator: EXPECTED_TO_FAIL)
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [RobustClassifier(epochs=6)], expected_failed_checks=lambda _estimator: EXPECTED_TO_FAIL
+)
 def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 

@@ -82,7 +82,7 @@ def test_a_class_that_no_goal_is_about_has_no_rate() -> None:
 
 def test_bars_add_up_to_all_rows_of_a_class(result: Evaluation) -> None:
     axes = result.plot()
-    ends = {}
+    ends: dict[float, float] = {}
     for bar in axes.patches:
         ends[bar.get_y()] = max(ends.get(bar.get_y(), 0.0), bar.get_x() + bar.get_width())
     assert list(ends.values()) == pytest.approx([100.0] * len(ends))
