@@ -8,7 +8,7 @@ from torch import Tensor
 from hammingbox.errors import InputError, VictimError
 from hammingbox.types import Logits
 from hammingbox.victims.answers import Returns
-from hammingbox.victims.victim import logits_of, looks_like_probabilities
+from hammingbox.victims.victim import looks_like_probabilities
 
 _LEAST = 1e-12
 """Probabilities below this count as this; it keeps logarithms and their gradients finite."""
@@ -24,7 +24,7 @@ def class_logits(output: Any, returns: Returns | None) -> Logits:
     Raises:
         VictimError: it is no tensor of such a shape.
     """
-    found = logits_of(output)
+    found = _tensor(output)
     if found.dim() == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if found.dim() not in (1, 2):
@@ -42,7 +42,7 @@ def check_output(output: Any, classes: int, returns: Returns | None) -> None:
     Raises:
         InputError: another number of classes, or probabilities where logits are expected.
     """
-    raw = logits_of(output)
+    raw = _tensor(output)
     logits = class_logits(output, returns)
     if logits.shape[1] != classes:
         raise InputError(
@@ -57,6 +57,17 @@ def check_output(output: Any, classes: int, returns: Returns | None) -> None:
             "expected logits, got numbers between 0 and 1, which look like probabilities. Return what goes into the "
             "last sigmoid or softmax, or pass returns='probabilities'."
         )
+
+
+def _tensor(output: Any) -> Tensor:
+    """A module's output, or its `logits`, of any shape."""
+    found = getattr(output, "logits", output)
+    if not isinstance(found, Tensor):
+        raise VictimError(
+            f"expected the module to return a tensor of logits, got {type(found).__name__}. "
+            "Return the logits, or an object with a `logits` attribute."
+        )
+    return found
 
 
 def _varies(values: Tensor) -> bool:
