@@ -19,6 +19,7 @@ _NET = '''"""A net with entity embeddings and numbers, as `--model net:model` op
 import json
 from pathlib import Path
 
+import numpy as np
 import torch
 from safetensors.torch import load_file
 from torch import nn
@@ -46,10 +47,10 @@ def model(schema):
     codes = said["codes"]
     net = Net([len(known) + 1 for known in codes.values()], len(said["mean"]), len(schema.classes))
     net.load_state_dict(load_file(HERE / "net.safetensors"))
-    mean, spread = (torch.tensor(list(said[key].values())).numpy() for key in ("mean", "spread"))
+    mean, spread = (np.array(list(said[key].values())) for key in ("mean", "spread"))
 
     def scale(frame):
-        return (frame.to_numpy(dtype=float) - mean) / spread
+        return (np.asarray(frame, dtype=float) - mean) / spread
 
     return hb.victim(net, schema, categorical=list(codes), numeric=list(said["mean"]), codes=codes, scale=scale)
 '''

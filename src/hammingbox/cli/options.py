@@ -65,7 +65,7 @@ To = Annotated[
     typer.Option("--to", "--target", help="A class to reach; any wrong one without it (repeatable).", metavar="CLASS"),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a finished model that is in the folder.")]
-Split = Annotated[str, typer.Option(help="Which part of the data: train, validation or test.")]
+Split = Annotated[str, typer.Option(help="Which part of the data: train, validation, test or all.")]
 Immutable = Annotated[list[str] | None, typer.Option(help="A feature that may not change (repeatable).")]
 Forbid = Annotated[
     list[str] | None,

@@ -88,6 +88,11 @@ def open_model(spec: str, schema: Schema, *, name: str = "", named_by_user: bool
     return _from_file(path, schema, name)
 
 
+def is_model(place: str) -> bool:
+    """Whether a place is one that `--model` takes and `--victim` does not: a model file, a URL or a Python object."""
+    return is_url(place) or _is_object(place) or Path(place).suffix.lower() in FILES
+
+
 def _from_folder(folder: Path, place: Path, schema: Schema, name: str) -> Checkpoint:
     """A checkpoint of this package, or a folder of transformers."""
     config = read_json(folder / CONFIG) if exists(folder / CONFIG) else None

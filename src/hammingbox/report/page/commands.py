@@ -13,6 +13,7 @@ from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import Run
 from hammingbox.text.synonyms import WORDNET
 from hammingbox.threat.goal import goal_between
+from hammingbox.victims.open_model import is_model
 
 
 def commands(
@@ -31,7 +32,7 @@ def commands(
     together: dict[tuple[str, ...], tuple[dict[str, None], set[int]]] = {}
     lines = []
     for run in runs:
-        place = [run.key.data, "--victim", run.victim]
+        place = [run.key.data, "--model" if is_model(run.victim) else "--victim", run.victim]
         known = run.name in ATTACKS and repr(ATTACKS[run.name]()) == run.key.attack
         options = ["--split", run.key.split, "--seed", str(run.key.seed), *space_options(run, spaces)]
         rows = max((r.rows for r in runs if r.key.victim_sha256 == run.key.victim_sha256), default=run.rows)
