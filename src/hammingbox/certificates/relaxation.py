@@ -59,7 +59,8 @@ class Relaxation(Certificate):
         size = max(1, min(64, problem.memory // per_row))
         parts = torch.arange(len(problem), device=problem.rows.device).split(size)
         claims = [self._part(problem.take(rows), net) for rows in parts]
-        return Claims(*(torch.cat([part[i] for part in claims]) for i in range(3)))
+        radius, witness, bound = (torch.cat([part[i] for part in claims]) for i in range(3))
+        return Claims(radius, witness, bound)
 
     def _part(self, problem: Problem, net: OneHotNet) -> tuple[Tensor, Tensor, Tensor]:
         terms, pairs = Terms.of(net, problem.candidates), Pairs.of(problem.goal)

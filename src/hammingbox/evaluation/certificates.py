@@ -4,9 +4,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from jaxtyping import Shaped
-from torch import Tensor
-
 from hammingbox.certificates.base import Certificate
 from hammingbox.certificates.result import CertificateResult
 from hammingbox.data.dataset import Dataset
@@ -122,8 +119,9 @@ class Certificates:
         }
 
     def _rate(self, rows: RowMask, label: int | None) -> Rate:
-        of_class: Shaped[Tensor, "batch"] = self.data.labels.long() == label
-        chosen = torch.ones_like(rows) if label is None else of_class.to(rows.device)
+        chosen = torch.ones_like(rows)
+        if label is not None:
+            chosen = self.data.labels.to(rows.device).long().eq(label)
         return Rate(int((rows & chosen).sum()), int(chosen.sum()))
 
     def _budget(self, budget: int | None) -> int:

@@ -1,6 +1,7 @@
 """`certify`: what can be proven about every row of a data set, in memory or into a store."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -122,7 +123,7 @@ def certify_into(
             ThreatModel(threat.space, budget),
             chosen,
             name=f"certify {name or known}",
-            on_rows=lambda done, broken, budget=budget: on_rows(budget, done, broken),
+            on_rows=partial(on_rows, budget),
             **others,
         )
     return found
