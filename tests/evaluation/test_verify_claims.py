@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from hammingbox import ATTACKS, Dataset, Evaluation, FullSpace, Schema, ThreatModel, evaluate
+from hammingbox.attacks.base import Attack
 from hammingbox.evaluation.verify import TIE, Claims, verify_claims
 from hammingbox.threat.goal import Direction
 from hammingbox.victims.checkpoint import weights_digest
@@ -23,6 +24,7 @@ def data(schema: Schema, victim: ToyVictim) -> Dataset:
 
 def claims_of(found: Evaluation, victim: ToyVictim) -> Claims:
     rows = found.rows
+    assert isinstance(found.attack, Attack)
     return Claims(
         victim_sha256=weights_digest(victim), space=found.threat.space, goal=found.goal, budget=found.threat.budget,
         numbers=rows.numbers, labels=rows.labels, clean=rows.clean, adversarial=rows.adversarial, correct=rows.correct,

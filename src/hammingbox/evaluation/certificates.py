@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+
 from hammingbox.certificates.base import Certificate
 from hammingbox.certificates.result import CertificateResult
 from hammingbox.data.dataset import Dataset
