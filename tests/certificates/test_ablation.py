@@ -56,7 +56,7 @@ def test_votes_that_are_too_narrow_abstain_and_a_clear_vote_is_proven() -> None:
     y = torch.zeros(2, dtype=torch.int64)
     threat = ThreatModel(FullSpace(SCHEMA), 2)
     found = Ablation(samples=2000)(victim, x, y, threat)
-    # D(1) = 1/4, D(2) = 0.4545: the first row may lose 45 % of its votes, the second one has 75 % of them.
+    # D(1) = 1/4, D(2) = 0.4545: the leads are 1 and 1/2, and must exceed 2 D.
     assert found.radius.tolist() == [2, 0]
     assert found.confidence.tolist() == [0.999, 0.999]
     assert found.forward.tolist()[0] == 1 + 200 + 2000

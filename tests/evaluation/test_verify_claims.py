@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from hammingbox import ATTACKS, Dataset, Evaluation, FullSpace, Schema, ThreatModel, evaluate
-from hammingbox.attacks import Attack
+from hammingbox.attacks.base import Attack
 from hammingbox.evaluation.verify import TIE, Claims, verify_claims
 from hammingbox.threat.goal import Direction
 from hammingbox.victims.checkpoint import weights_digest

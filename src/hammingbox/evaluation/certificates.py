@@ -122,7 +122,7 @@ class Certificates:
     def _rate(self, rows: RowMask, label: int | None) -> Rate:
         chosen = torch.ones_like(rows)
         if label is not None:
-            chosen = torch.eq(self.data.labels.long(), label).to(rows.device)
+            chosen = self.data.labels.to(rows.device).long().eq(label)
         return Rate(int((rows & chosen).sum()), int(chosen.sum()))
 
     def _budget(self, budget: int | None) -> int:

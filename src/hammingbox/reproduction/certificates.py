@@ -166,9 +166,14 @@ def _certified(
 _LINEAR = Recipe(label="linear, standard", data="splice", model="linear", training={"learning_rate": 1e-2})
 _CNN = Recipe(label="CNN, standard", data="splice", model="cnn")
 _CNN_SWAP = defended("CNN, swap training at 2", _CNN, "swap", budget=2, epochs=6, learning_rate=3e-3)
-_CNN_ABLATED = defended(
-    "CNN, ablation training, k = 10", _CNN, "ablation", budget=0, settings={"keep": 10, "draws": 2},
-    epochs=30, learning_rate=2e-3, criterion="clean", robust_rows=0, patience=30,
+_ABLATED = defended(
+    "one hidden layer (64), ablation training, k = 10",
+    Recipe(
+        label="shallow, standard, 1 epoch", data="splice", model="shallow", model_settings={"hidden": 64},
+        training={"epochs": 1},
+    ),
+    "ablation", budget=0, settings={"keep": 10, "draws": 4},
+    epochs=20, learning_rate=3e-3, weight_decay=0.5, criterion="clean", robust_rows=0, patience=20,
 )  # fmt: skip
 _SPLICE = (
     Line(victim=_LINEAR),
@@ -178,7 +183,7 @@ _SPLICE = (
     Line(victim=_certified("B: one hidden layer (16), certified at 2", "shallow", 2, 0.1, ramp=5, hidden=16)),
     Line(victim=_CNN, budgets=(1, 2), rows=200),
     Line(victim=_CNN_SWAP, budgets=(1, 2), rows=200),
-    Line(victim=_CNN_ABLATED, keep=10, budgets=(1, 2, 3), rows=200, attack=""),
+    Line(victim=_ABLATED, method="ablation", keep=10, budgets=(1, 2, 3), rows=200, attack=""),
 )
 _IMDB_ABLATED = defended(
     "word CNN, ablation training, k = 64", replace(IMDB_CNN, label="word CNN, standard"), "ablation", budget=0,
