@@ -46,10 +46,11 @@ def test_groups_hold_and_the_radius_grows(splice_splits: Splits) -> None:
     schema = splice_splits.schema
     space = MaskedSpace(schema, forbidden={"*": ["N"]})
     rows, (x, y) = splice_splits.train.take(slice(0, 700)), splice_splits.test.batch(slice(0, 150))
-    settings = {"rounds": 12, "learning_rate": 1.5, "groups": 2}
     held = []
     for radius in (0, 1):
-        victim = tree_victim(fit_robust_trees(rows, space, radius=radius, **settings), schema)
+        victim = tree_victim(
+            fit_robust_trees(rows, space, radius=radius, rounds=12, learning_rate=1.5, groups=2), schema
+        )
         assert all(len({f // 2 for f in group}) == 1 for group in feature_groups(victim.ensemble))
         result = TreeSearch()(victim, x, y, ThreatModel(space, 1))
         assert not bool(result.unknown.any())

@@ -126,7 +126,8 @@ def _grouped(problem: Problem, victim: TreeVictim, tables: GroupTables) -> Claim
         _grouped_part(problem.take(rows), victim, tables)
         for rows in torch.arange(len(problem), device=problem.rows.device).split(_ROWS)
     ]
-    return Claims(*(torch.cat([part[i] for part in parts]) for i in range(3)))
+    radius, witness, bound = (torch.cat([part[i] for part in parts]) for i in range(3))
+    return Claims(radius, witness, bound)
 
 
 def _grouped_part(problem: Problem, victim: TreeVictim, tables: GroupTables) -> tuple[Tensor, Tensor, Tensor]:

@@ -109,7 +109,7 @@ class GroupPoints:
                 (slots != 0).sum(1),
             )
             for part, value in zip(parts, found, strict=True):
-                part.append(value)  # type: ignore[arg-type]
+                part.append(value)
         return GroupPoints(*parts)
 
 
