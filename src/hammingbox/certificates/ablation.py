@@ -28,10 +28,12 @@ class Ablation(Certificate):
     The share of votes of a class therefore moves by at most D(r).
 
     Guarantee: if all subsets are enumerated, a row is proven at r with certainty when the votes of the best losing
-    class exceed those of every winning class by more than 2 D(r) (ties count for the victim). Otherwise, with
-    probability of at least 1 - alpha over the subsets drawn for this row, p - D(r) > 1/2, where p is a lower
-    Clopper-Pearson bound on the share of the class that other subsets have chosen. A row whose chosen class counts as
-    success, or whose bound is not above 1/2, abstains: it is not even proven at 0 changes, and counts as an error.
+    class exceed those of every winning class by at least 2 D(r) (ties count for the victim). Otherwise, with
+    probability of at least 1 - alpha over the subsets drawn for this row, p - D(r) > q + D(r) for every winning class,
+    where p is a lower Clopper-Pearson bound on the share of the class that other subsets have chosen, q is an upper one
+    on the share of the winning class, or 1 - p if that is less, and alpha is divided among the bounds. A row whose
+    chosen class counts as success, or that has no such lead, abstains: it is not even proven at 0 changes, and counts
+    as an error.
 
     The proof is about the vote over all subsets. `Ablated` answers with an estimate of it, so its own prediction and an
     attack on it may differ from what is certified for rows with a narrow vote.
@@ -93,13 +95,13 @@ class Ablation(Certificate):
             slack = lead[:, None] - 2 * shares  # at least 0: a tie counts for the victim
             radius = (slack[:, 1:] >= -1e-12).long().cumprod(1).sum(1)
             return Claims(radius, problem.clean_slots, -slack[:, -1], confidence=1.0)
-        low = torch.stack([self._lower(problem, row, random) for row in range(len(problem))])
-        slack = low[:, None] - shares - 0.5
+        lead = torch.stack([self._sampled_lead(problem, row, random) for row in range(len(problem))])
+        slack = lead[:, None] - 2 * shares
         radius = (slack > 0).long().cumprod(1).sum(1) - 1  # -1: it abstains
-        return Claims(radius, problem.clean_slots, -2 * slack[:, -1])
+        return Claims(radius, problem.clean_slots, -slack[:, -1])
 
-    def _lower(self, problem: Problem, row: int, random: RowRandom) -> Tensor:
-        """A lower bound on the share of the chosen class of one row; 0 if that class counts as success."""
+    def _sampled_lead(self, problem: Problem, row: int, random: RowRandom) -> Tensor:
+        """A lower bound on the lead of the chosen class over the winning ones; -1 if it counts as success itself."""
         victim = problem.victim
         assert isinstance(victim, Ablated)
         ids = problem.candidates.clean[row : row + 1]
@@ -108,10 +110,15 @@ class Ablation(Certificate):
         features = ids.shape[1]
         chosen = victim.counts(ids, victim.random_subsets(features, self.choosing, seeds[0]))[0].argmax()
         zero = torch.zeros((), dtype=torch.float64, device=ids.device)
-        if bool(problem.goal.wins[row, chosen]):
-            return zero
-        votes = int(victim.counts(ids, victim.random_subsets(features, self.samples, seeds[1]))[0, chosen])
-        return zero + lower_bound(votes, self.samples, self.alpha)
+        wins = problem.goal.wins[row]
+        if bool(wins[chosen]):
+            return zero - 1
+        votes = victim.counts(ids, victim.random_subsets(features, self.samples, seeds[1]))[0]
+        rivals = votes[wins].tolist()
+        low = lower_bound(int(votes[chosen]), self.samples, self.alpha / 2)
+        each = self.alpha / 2 / len(rivals)
+        high = max(1 - lower_bound(self.samples - rival, self.samples, each) for rival in rivals)
+        return zero + low - min(high, 1 - low)
 
 
 def _lead(problem: Problem, counts: Int64[Tensor, "batch classes"]) -> Int64[Tensor, "batch"]:

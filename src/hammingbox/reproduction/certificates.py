@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
+from hammingbox.attacks import ATTACKS
 from hammingbox.certificates import CERTIFICATES
 from hammingbox.evaluation.certified_rates import CertifiedRates
 from hammingbox.evaluation.evaluation import Evaluation
@@ -94,7 +95,9 @@ class CertificateStudy(Study):
                 for budget in line.budgets
             }  # fmt: skip
             attacked = {
-                budget: workspace.evaluate(line.victim, line.attack, budget, 0, count)
+                budget: workspace.attack(
+                    line.victim, ATTACKS[line.attack](), line.attack, budget, 0, min(count, size.rows_of(line.attack))
+                )
                 for budget in line.budgets
                 if line.attack
             }
@@ -121,9 +124,12 @@ def _row(line: Line, rates: CertifiedRates, found: Evaluation, attacked: Evaluat
         f"{classes[label]} {100 * rates.certified(budget, label).value:.1f}"
         for label in sorted(set(found.rows.labels.tolist()))
     )
-    # What either run broke is broken.
-    fell = found.rows.success if attacked is None else found.rows.success | attacked.rows.success
-    standing = int((found.rows.correct & ~fell).sum()) / len(found.rows)
+    # What either run broke is broken; the attack may have fewer rows.
+    fell = set(found.rows.numbers[found.rows.success].tolist())
+    if attacked is not None:
+        fell |= set(attacked.rows.numbers[attacked.rows.success].tolist())
+    right = found.rows.numbers[found.rows.correct].tolist()
+    standing = sum(number not in fell for number in right) / len(found.rows)
     return (
         line.victim.data,
         line.victim.label,
@@ -190,7 +196,7 @@ CERTIFICATES_STUDY = CertificateStudy(
     source="future work",
     sizes={
         "smoke": Size(rows=30),
-        "cpu": Size(rows=633),
+        "cpu": Size(rows=633, attack_rows={"auto": 60}),
         "paper": Size(rows=1000),
     },
     lines={
@@ -201,8 +207,8 @@ CERTIFICATES_STUDY = CertificateStudy(
     reasons=(
         "The paper names certificates as future work and has no numbers. An attacker may not write N on Splice.",
         "Certified: right and proven, of all rows. Attacked: right and broken neither by the certificate's search nor "
-        "by the attack `auto`. The true robust accuracy lies between the two. A constant answer would have the share "
-        "of its class and a class mean of 1 / classes.",
+        "by the attack `auto`, which gets 60 of the rows in the cpu preset. The true robust accuracy lies between the "
+        "two. A constant answer would have the share of its class and a class mean of 1 / classes.",
         "Settings and radii were chosen on validation rows. Votes hold with 99.9 % per row; all other proofs are "
         "certain up to the stated rounding.",
     ),

@@ -310,8 +310,10 @@ class Workspace:
         Raises:
             InputError: the method does not apply to the victim.
             FileError: data is missing.
+            OutOfTimeError: the deadline is over.
         """
         checkpoint, data = self.checkpoint(recipe), self.rows(recipe, rows)
+        self._check_time()
         if keep is not None:
             voting = Ablated(checkpoint.victim, keep, mask=mask)
             checkpoint = replace(checkpoint, victim=voting, model=f"{voting.described} {checkpoint.model}")
