@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BLOCKED = ("pyarrow", "textblob", "nltk", "sklearn", "pandas", "polars", "xgboost", "lemminflect")
+BLOCKED = ("pyarrow", "textblob", "nltk", "sklearn", "lightgbm", "pandas", "polars", "xgboost", "lemminflect")
 
 PROGRAM = f"""
 import importlib.abc
