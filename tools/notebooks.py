@@ -55,7 +55,7 @@ def outputs(notebook: nbformat.NotebookNode) -> list[str]:
 
 def read(name: str) -> nbformat.NotebookNode:
     """A notebook of the docs."""
-    return nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+    return nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
 
 
 def main(arguments: list[str]) -> None:
@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> None:
         notebook = executed(read(name))
         nbformat.validate(notebook)
         if not chosen.check:
-            nbformat.write(notebook, FOLDER / f"{name}.ipynb")  # type: ignore[no-untyped-call]
+            nbformat.write(notebook, FOLDER / f"{name}.ipynb")
         elif outputs(notebook) != outputs(read(name)):
             sys.exit(f"expected the outputs that {name}.ipynb keeps, got others. Run: python tools/notebooks.py {name}")
         print(f"{name}: {len(notebook.cells)} cells executed")
