@@ -31,6 +31,10 @@ class TooExpensiveError(HammingboxError):
     """Work that is refused before it starts because it needs more victim passes than allowed."""
 
 
+class OutOfTimeError(HammingboxError):
+    """Work that is left for the next time because a time limit of the user's is over."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """The error for an unknown name: lists the known names and suggests the closest one."""
     names = sorted(known)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from matplotlib.container import ErrorbarContainer
 
+from hammingbox.attacks import ATTACKS
 from hammingbox.errors import InputError
 from hammingbox.report.artefacts.table import Interval, Table, Value
 from hammingbox.studies.defence_table import DefenceTable
@@ -37,7 +38,9 @@ def test_errors_of_single_attacks_and_of_all_together(workspace: Workspace, trai
     for recipe in size.victims:
         of = {attack: error for (name, attack), error in errors.items() if name == recipe.name}
         assert of["ga"] >= of["none"]
-        found = {attack: workspace.evaluate(recipe, attack, 2, 0, size.rows).rows for attack in size.attacks}
+        found = {
+            attack: workspace.attack(recipe, ATTACKS[attack](), attack, 2, 0, size.rows).rows for attack in size.attacks
+        }
         wrong = {attack: ~rows.correct | rows.success for attack, rows in found.items()}
         assert of["strongest of the paper's"] == pytest.approx(max(of["ga"], of["gga"]))
         union = (wrong["ga"] | wrong["gga"]).double().mean().item()
@@ -72,7 +75,8 @@ def test_a_line_is_the_mean_of_its_trainings(workspace: Workspace) -> None:
     assert len(lines) == 2 * (1 + 2 + 4), "one line for all trainings; one more for the attacks on all rows"
     gga = lines["splice, standard", "gga"]
     errors = [
-        100 * workspace.evaluate(start.seeded(seed), "gga", 1, 0, 8).robust_error.value for seed in range(3)
+        100 * workspace.evaluate(start.seeded(seed), ATTACKS["gga"](), "gga", 1, 0, 8).robust_error.value
+        for seed in range(3)
     ]  # fmt: skip
     assert number(gga["error %"]) == pytest.approx(sum(errors) / 3)
     assert (gga["trainings"], gga["rows"], gga["± seeds"]) == (3, 8, None)

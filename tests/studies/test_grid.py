@@ -59,7 +59,7 @@ def test_a_plan_lists_what_a_run_does(workspace: Workspace, trainer: CountingTra
     assert trainer.trained == [QUICK.folder]
     attacked = {step.what.split(": ")[1].split(" ")[0]: step.rows for step in planned if " at " in step.what}
     for attack, rows in attacked.items():
-        assert rows == sum(len(e.rows) for c in grid.cells if c.attack == attack for e in c.evaluations), attack
+        assert rows == sum(len(run) for c in grid.cells if c.attack == attack for run in c.runs), attack
     assert refusals(grid.cells) == ("Not run, too many passes per row: exhaustive at budget 4.",)
     assert len(grid.skipped) == 1
 
@@ -78,8 +78,8 @@ def test_a_run_that_is_recorded_is_not_repeated(workspace: Workspace) -> None:
     second = run_grid(later, size)
     assert workspace.store.runs() == runs
     for one, two in zip(first.cells, second.cells, strict=True):
-        for a, b in zip(one.evaluations, two.evaluations, strict=True):
-            assert torch.equal(a.rows.adversarial, b.rows.adversarial)
+        for a, b in zip(one.runs, two.runs, strict=True):
+            assert (a.outcomes, a.forward, a.backward, a.seconds) == (b.outcomes, b.forward, b.backward, b.seconds)
 
 
 def test_only_missing_data_is_skipped(workspace: Workspace) -> None:
@@ -107,8 +107,8 @@ def test_a_line_stands_for_all_of_its_trainings(workspace: Workspace, trainer: C
     assert [(cell.recipe.seed, cell.attack, cell.rows) for cell in first] == [
         (0, "ga", 2), (0, "gga", 3), (1, "ga", 2), (1, "gga", 3),
     ]  # fmt: skip
-    assert [len(cell.evaluations[0].rows) for cell in first] == [2, 3, 2, 3]
-    assert set(first[0].evaluations[0].rows.numbers.tolist()) < set(first[1].evaluations[0].rows.numbers.tolist())
+    assert [len(cell.runs[0]) for cell in first] == [2, 3, 2, 3]
+    assert set(first[0].runs[0].numbers.tolist()) < set(first[1].runs[0].numbers.tolist())
     assert {cell.recipe.seed for cell in second} == {0}
     assert grid.of(replace(lines[0])) == [], "a line is found by its recipe in the size"
     assert sum(step.rows for step in plan_grid(reopened(workspace), size)) == 0

@@ -40,10 +40,10 @@ def found(cells: list[GridCell], attack: str) -> LineErrors:
 
 
 def recorded(cells: list[GridCell], training: int, attack: str, seed: int = 0) -> dict[int, bool]:
-    """Wrong rows by number, straight from the evaluation."""
+    """Wrong rows by number, straight from the run."""
     (cell,) = (c for c in cells if (c.recipe.seed, c.attack) == (training, attack))
-    rows = cell.evaluations[seed].rows
-    return dict(zip(rows.numbers.tolist(), (~rows.correct | rows.success).tolist(), strict=True))
+    run = cell.runs[seed]
+    return dict(zip(run.numbers.tolist(), (letter in "wx" for letter in run.outcomes), strict=True))
 
 
 def test_errors_of_one_attack(cells: list[GridCell]) -> None:

@@ -4,7 +4,8 @@ import json
 from dataclasses import replace
 
 from hammingbox.studies.grid import run_grid
-from hammingbox.studies.records import Records, outcomes
+from hammingbox.studies.records import Records
+from hammingbox.studies.run_facts import outcome_letters
 from hammingbox.studies.study import Size
 from hammingbox.studies.workspace import Workspace
 from toys.studies import QUICK, reopened
@@ -18,15 +19,16 @@ SIZE = Size(
 def test_every_row_has_an_outcome(workspace: Workspace) -> None:
     grid = run_grid(workspace, SIZE)
     facts = json.loads(workspace.records.to_json())
-    assert len(facts["runs"]) == sum(len(cell.evaluations) for cell in grid.cells)
+    assert len(facts["runs"]) == sum(len(cell.runs) for cell in grid.cells)
     assert {len(numbers.split()) for numbers in facts["row_numbers"].values()} == {6, 3}, "once for all runs"
     by_key = {
         (run["victim"], run["attack"], run["budget"]): run
         for run in facts["runs"]
     }  # fmt: skip
     for cell in grid.cells:
-        for evaluation in cell.evaluations:
-            run, rows = by_key[cell.recipe.folder, repr(evaluation.attack), cell.budget], evaluation.rows
+        for seed in cell.seeds:
+            run = by_key[cell.recipe.folder, repr(cell.method()), cell.budget]
+            rows = workspace.attack(cell.recipe, cell.method(), cell.attack, cell.budget, seed, cell.rows).rows
             assert facts["row_numbers"][run["row_numbers"]].split() == [str(n) for n in rows.numbers.tolist()]
             assert len(run["outcomes"]) == run["rows"] == len(rows)
             assert run["outcomes"].count("w") == run["rows"] - run["correct"]
@@ -64,9 +66,9 @@ def test_the_hash_covers_outcomes_and_row_numbers_but_no_times(workspace: Worksp
 
 def test_letters(workspace: Workspace) -> None:
     (cell, *_) = run_grid(workspace, replace(SIZE, attacks=("gga",))).cells
-    rows = cell.evaluations[0].rows
+    rows = workspace.attack(cell.recipe, cell.method(), cell.attack, cell.budget, 0, cell.rows).rows
     yes, no = rows.correct | True, rows.correct & False
-    assert outcomes(replace(rows, correct=no)) == "w" * 6
-    assert outcomes(replace(rows, correct=yes, success=yes)) == "x" * 6
-    assert outcomes(replace(rows, correct=yes, success=no, proven=yes)) == "p" * 6
-    assert outcomes(replace(rows, correct=yes, success=no, proven=no)) == "o" * 6
+    assert outcome_letters(replace(rows, correct=no)) == "w" * 6
+    assert outcome_letters(replace(rows, correct=yes, success=yes)) == "x" * 6
+    assert outcome_letters(replace(rows, correct=yes, success=no, proven=yes)) == "p" * 6
+    assert outcome_letters(replace(rows, correct=yes, success=no, proven=no)) == "o" * 6

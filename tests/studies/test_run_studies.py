@@ -25,7 +25,7 @@ class Broken(Study):
 
     def run(self, workspace: Workspace, size: Size) -> Outcome:
         grid = run_grid(workspace, size)
-        rows = tuple((cell.attack, cell.evaluations[0].success_rate.hits) for cell in grid.cells)
+        rows = tuple((cell.attack, cell.runs[0].success_rate.hits) for cell in grid.cells)
         return Outcome(tables=[Table(self.title, (Column.text("attack"), Column.number("broken")), rows)])
 
 

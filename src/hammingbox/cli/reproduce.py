@@ -17,6 +17,7 @@ from hammingbox.report.artefacts.figures import check_matplotlib
 from hammingbox.report.artefacts.table import Column
 from hammingbox.reproduction import STUDIES, choose_studies
 from hammingbox.studies.plan import Work
+from hammingbox.studies.published import Published
 from hammingbox.studies.run_studies import plan_studies, run_studies
 from hammingbox.studies.study import Outcome, Study
 
@@ -33,13 +34,22 @@ def reproduce(
         typer.Option("--out", help="Results folder; runs/reproduce-PRESET by default. An interrupted run continues."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan: rows, victim passes, time.")] = False,
+    records: Annotated[
+        Path | None,
+        typer.Option(help="Folder with published records, such as results/cpu: what stands there is not run again."),
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(min=0, help="Begin nothing new after so many minutes; tables show what is there."),
+    ] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Reproduces tables and figures of the paper and prints them beside the paper's numbers."""
     studies = choose_studies(names or (), everything=everything)
     folder = out_dir or Path("runs") / f"reproduce-{preset}"
+    published = None if records is None else Published.read(records)
     if dry_run:
-        for study, work in plan_studies(studies, preset, folder, data_dir=data_dir):
+        for study, work in plan_studies(studies, preset, folder, data_dir=data_dir, published=published):
             _show_heading(study, preset)
             _show_plan(work)
         return
@@ -49,6 +59,8 @@ def reproduce(
         preset,
         folder,
         data_dir=data_dir,
+        published=published,
+        minutes=minutes,
         on_start=lambda study: _show_heading(study, preset),
         watch_training=training_progress,
         watch_rows=_watch_rows,

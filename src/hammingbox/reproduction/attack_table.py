@@ -164,7 +164,7 @@ class AttackTable(Study):
         return Outcome(tables=tables, skipped=grid.skipped, notes=self.reasons)
 
     def _table(self, recipe: Recipe, cells: list[GridCell]) -> Table:
-        accuracy = max((e.accuracy for cell in cells for e in cell.evaluations), key=lambda r: r.rows, default=None)
+        accuracy = max((run.accuracy for cell in cells for run in cell.runs), key=lambda r: r.rows, default=None)
         clean = "" if accuracy is None else f", {accuracy.hits} of {accuracy.rows} clean rows classified correctly"
         return Table(
             f"{self.title}: {recipe.name}{clean}",
@@ -191,25 +191,25 @@ def paper_cell(cell: GridCell) -> PaperCell | None:
 
 def error_percent(cell: GridCell) -> OverSeeds:
     """Rows that are wrong after the attack, in % of all rows, of a cell that has run."""
-    return over_seeds([evaluation.robust_error for evaluation in cell.evaluations]).percent()
+    return over_seeds([run.robust_error for run in cell.runs]).percent()
 
 
 def _row(cell: GridCell) -> tuple[Value, ...]:
     paper = paper_cell(cell)
     of_paper = (None, None) if paper is None else (paper.error, paper.seconds)
-    if not cell.evaluations:
+    if not cell.runs:
         return (cell.attack, cell.budget, *[None] * 7, *of_paper, None)
     error = error_percent(cell)
     return (
         cell.attack,
         cell.budget,
-        len(cell.evaluations[0].rows),
-        over_seeds([evaluation.success_rate for evaluation in cell.evaluations]).percent().mean,
+        len(cell.runs[0]),
+        over_seeds([run.success_rate for run in cell.runs]).percent().mean,
         error.mean,
         error.half_width,
         Interval(*error.rows),
-        passes_per_row(cell.evaluations),
-        seconds_per_row(cell.evaluations),
+        passes_per_row(cell.runs),
+        seconds_per_row(cell.runs),
         *of_paper,
         None if paper is None else error.mean - paper.error,
     )
@@ -220,7 +220,7 @@ def _summary(cells: list[GridCell]) -> tuple[str, ...]:
     outside = compared = 0
     for cell in cells:
         paper = paper_cell(cell)
-        if paper is not None and cell.evaluations:
+        if paper is not None and cell.runs:
             low, high = error_percent(cell).rows
             compared += 1
             outside += not low <= paper.error <= high

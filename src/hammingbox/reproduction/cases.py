@@ -52,8 +52,9 @@ class CaseStudies(Study):
         except InputError as error:
             outcome.skipped.append(f"candidate words: {error}")
         for cell in grid.cells:
-            if cell.evaluations:
-                outcome.cases += _cases(workspace, cell.recipe, cell.evaluations[0].rows, cell.attack, cell.budget)
+            if cell.runs:
+                rows = workspace.attack(cell.recipe, cell.method(), cell.attack, cell.budget, 0, cell.rows).rows
+                outcome.cases += _cases(workspace, cell.recipe, rows, cell.attack, cell.budget)
         return outcome
 
 

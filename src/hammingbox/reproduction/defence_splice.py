@@ -59,8 +59,8 @@ DEFENCE_SPLICE = DefenceTableWithCurves(
     reasons=(
         *COMMON_REASONS,
         "The paper has no defence on Splice, because it has few rows. They suffice to train every method three times.",
-        "All lines start from the standard victim of the same seed and train against budget 2, in the cpu preset for at "
-        "most 6 epochs, as in `tuning-splice`, which chose the settings of each defence.",
+        "All lines start from the standard victim of the same seed and train against budget 2, in the cpu preset for "
+        "at most 6 epochs, as in `tuning-splice`, which chose the settings of each defence.",
         "The hull of ASCC and the l2 ball know no budget. On Splice every base has the same candidates, so the hull "
         "contains every sequence.",
     ),

@@ -111,12 +111,9 @@ def _sizes(size: Size) -> list[tuple[Line, Size]]:
 
 
 def _row(line: Line, cell: GridCell) -> tuple[Value, ...]:
-    rate = over_seeds([one.success_rate for one in cell.evaluations]).percent()
-    wrong_or_broken = [
-        1 - (one.accuracy.hits - one.success_rate.hits) / max(one.accuracy.rows, 1) for one in cell.evaluations
-    ]
-    error = 100 * sum(wrong_or_broken) / len(wrong_or_broken)
-    return (line.label, cell.budget, rate.mean, Interval(*rate.rows), error, passes_per_row(cell.evaluations))
+    rate = over_seeds([run.success_rate for run in cell.runs]).percent()
+    error = over_seeds([run.robust_error for run in cell.runs]).percent()
+    return (line.label, cell.budget, rate.mean, Interval(*rate.rows), error.mean, passes_per_row(cell.runs))
 
 
 def _numbers(size: Size) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ class TradeOff(Study):
         rows: list[tuple[Value, ...]] = []
         for recipe in size.victims:
             for budget in size.budgets:
-                cells = [cell for cell in grid.of(recipe) if cell.budget == budget and cell.evaluations]
+                cells = [cell for cell in grid.of(recipe) if cell.budget == budget and cell.runs]
                 if cells:
                     bars = [Bar(cell.attack, *_measured(cell)) for cell in cells]
                     figure = trade_off_figure(f"{recipe.data}, budget {budget}", bars)
@@ -49,7 +49,7 @@ class TradeOff(Study):
 
 def _measured(cell: GridCell) -> tuple[float, float]:
     """Rows that are right after the attack in % of all rows, and seconds per row."""
-    return 100 - error_percent(cell).mean, seconds_per_row(cell.evaluations)
+    return 100 - error_percent(cell).mean, seconds_per_row(cell.runs)
 
 
 def _row(cell: GridCell) -> tuple[Value, ...]:

@@ -39,7 +39,7 @@ def bar_figures(titles: Mapping[int, str], grid: Grid, size: Size, of_paper: OfP
             bars = {}
             for short, line in lines.items():
                 cells = [cell for cell in grid.of(line) if cell.budget == budget]
-                ran = {cell.attack for cell in cells if cell.evaluations}
+                ran = {cell.attack for cell in cells if cell.runs}
                 bars[short] = [
                     None if (found := line_errors(cells, attack)) is None
                     else _measured(found, of_paper(line, attack, ran))

@@ -207,7 +207,7 @@ class DefenceTable(Study):
 
 def evaluated(grid: Grid, recipe: Recipe, budget: int) -> list[GridCell]:
     """The cells of a line at a budget whose attacks ran, all trainings."""
-    return [cell for cell in grid.of(recipe) if cell.budget == budget and cell.evaluations]
+    return [cell for cell in grid.of(recipe) if cell.budget == budget and cell.runs]
 
 
 def errors(cells: list[GridCell], attack: str) -> list[Rate]:

@@ -6,10 +6,10 @@ from itertools import groupby
 from typing import Any
 
 from hammingbox.attacks import ATTACKS, Attack
-from hammingbox.errors import TooExpensiveError, VictimError
-from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.errors import OutOfTimeError, TooExpensiveError, VictimError
 from hammingbox.studies.plan import Work, expected_passes, plan_training, seconds_per_pass
 from hammingbox.studies.recipe import Recipe
+from hammingbox.studies.run_facts import RunFacts
 from hammingbox.studies.study import Size
 from hammingbox.studies.workspace import Workspace
 from hammingbox.victims.victim import Victim
@@ -27,7 +27,7 @@ class GridCell:
         budget: number of changes allowed.
         seeds: the seeds of the attack to run; one where the attack is deterministic.
         rows: number of test rows.
-        evaluations: one per seed once the cell has run; empty before that, and where the attack refused.
+        runs: one per seed once the cell has run; empty before that, and where the attack refused.
         refused: why the attack refused to run, if it did.
     """
 
@@ -38,7 +38,7 @@ class GridCell:
     budget: int
     seeds: range
     rows: int
-    evaluations: tuple[Evaluation, ...] = ()
+    runs: tuple[RunFacts, ...] = ()
     refused: str = ""
 
     def method(self) -> Attack:
@@ -99,38 +99,51 @@ def refusals(cells: Iterable[GridCell]) -> tuple[str, ...]:
 
 
 def run_grid(workspace: Workspace, size: Size) -> Grid:
-    """Runs every cell that is not recorded yet.
+    """Runs every cell that is neither recorded nor published yet.
 
-    A victim whose data is missing is skipped, and so is a training that fails because its loss is not finite.
+    A victim whose data is missing is skipped, and so is a training that fails because its loss is not finite. After the
+    deadline of the workspace only what is there already is read, and what is left is named.
     """
     grid = Grid()
     for recipe, missing, cells in grid_cells(workspace, size):
-        if reason := missing or _failure(workspace, recipe):
-            grid.skipped.append(f"{recipe.one_training}: {reason}")
+        if missing:
+            grid.skipped.append(f"{recipe.one_training}: {missing}")
             continue
-        grid.trainings[recipe.folder] = workspace.checkpoint(recipe).training
-        grid.cells += [_run(workspace, cell) for cell in cells]
+        try:
+            training = workspace.training(recipe, needed=not all(_is_published(workspace, cell) for cell in cells))
+        except VictimError as error:
+            grid.skipped.append(f"{recipe.one_training}: the training failed: {error}")
+            continue
+        except OutOfTimeError as error:
+            grid.skipped.append(f"{recipe.one_training}: {error}")
+            cells = [cell for cell in cells if _is_published(workspace, cell)]
+            training = workspace.training(recipe, needed=False) if cells else {}
+        if cells:
+            grid.trainings[recipe.folder] = training
+        for cell in cells:
+            try:
+                grid.cells.append(_run(workspace, cell))
+            except OutOfTimeError as error:
+                grid.skipped.append(f"{recipe.one_training}: {cell.attack} at budget {cell.budget}: {error}")
     return grid
 
 
-def _failure(workspace: Workspace, recipe: Recipe) -> str:
-    """Why the training of a victim failed; empty if it did not. The victim is trained if it has no checkpoint yet."""
-    try:
-        workspace.checkpoint(recipe)
-    except VictimError as error:
-        return f"the training failed: {error}"
-    return ""
+def _is_published(workspace: Workspace, cell: GridCell) -> bool:
+    return all(
+        workspace.published_run(cell.recipe, cell.method(), cell.budget, seed, cell.rows) is not None
+        for seed in cell.seeds
+    )
 
 
 def _run(workspace: Workspace, cell: GridCell) -> GridCell:
     try:
         found = [
-            workspace.evaluate(cell.recipe, cell.attack, cell.budget, seed, cell.rows, cell.settings)
+            workspace.evaluate(cell.recipe, cell.method(), cell.attack, cell.budget, seed, cell.rows)
             for seed in cell.seeds
         ]
     except TooExpensiveError as error:
         return replace(cell, refused=str(error))
-    return replace(cell, evaluations=tuple(found))
+    return replace(cell, runs=tuple(found))
 
 
 def plan_grid(workspace: Workspace, size: Size) -> list[Work]:
@@ -139,6 +152,9 @@ def plan_grid(workspace: Workspace, size: Size) -> list[Work]:
     for recipe, reason, cells in grid_cells(workspace, size):
         if reason:
             steps.append(Work(recipe.name, note=f"skipped: {reason}"))
+            continue
+        cells = [cell for cell in cells if not _is_published(workspace, cell)]
+        if not cells:
             continue
         steps += plan_training(workspace, recipe)
         victim = workspace.untrained(recipe).victim

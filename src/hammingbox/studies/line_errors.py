@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int64
 from numpy import ndarray
 
-from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.evaluation.rates import Rate
 from hammingbox.studies.grid import GridCell
+from hammingbox.studies.run_facts import RunFacts
 
 CLEAN = "none"
 STRONGEST, WORST_OF_PAPER, WORST = "strongest of the paper's", "worst of the paper's", "worst of all"
@@ -84,7 +84,7 @@ def line_errors(cells: Sequence[GridCell], attack: str) -> LineErrors | None:
         attack: name of an attack, or one of the words above. Attacks on fewer rows than others restrict a union to the
             rows that all its attacks share.
     """
-    attacks = list(dict.fromkeys(cell.attack for cell in cells if cell.evaluations))
+    attacks = list(dict.fromkeys(cell.attack for cell in cells if cell.runs))
     if not attacks:
         return None
     if attack == CLEAN:
@@ -105,29 +105,32 @@ def line_errors(cells: Sequence[GridCell], attack: str) -> LineErrors | None:
 
 def differ_in_rows(cells: Sequence[GridCell]) -> bool:
     """Whether some attacks ran on fewer rows than others."""
-    return len({len(cell.evaluations[0].rows) for cell in cells if cell.evaluations}) > 1
+    return len({len(cell.runs[0]) for cell in cells if cell.runs}) > 1
 
 
 def _of_attack(cells: Sequence[GridCell], attack: str, *, clean: bool = False) -> LineErrors:
     """The rows that are wrong under one attack, or before it."""
-    ran = [cell for cell in cells if cell.attack == attack and cell.evaluations]
-    wrong = [[_wrong(e, clean=clean) for e in cell.evaluations[: 1 if clean else None]] for cell in ran]
-    numbers = ran[0].evaluations[0].rows.numbers.numpy()
-    return LineErrors(tuple(cell.recipe.seed for cell in ran), numbers, np.array(wrong))
+    ran = [cell for cell in cells if cell.attack == attack and cell.runs]
+    wrong = [[_wrong(run, clean=clean) for run in cell.runs[: 1 if clean else None]] for cell in ran]
+    return LineErrors(tuple(cell.recipe.seed for cell in ran), ran[0].runs[0].numbers, np.array(wrong))
 
 
-def _wrong(evaluation: Evaluation, *, clean: bool) -> Bool[ndarray, "rows"]:
-    rows = evaluation.rows
-    wrong: Bool[ndarray, "rows"] = (~rows.correct if clean else ~rows.correct | rows.success).numpy()
-    return wrong
+def _wrong(run: RunFacts, *, clean: bool) -> Bool[ndarray, "rows"]:
+    return run.wrong_before if clean else run.wrong_after
 
 
 def _of_any(attacks: Sequence[LineErrors]) -> LineErrors | None:
-    """The rows that are wrong, or broken by any of these attacks with any seed, among the rows that all share."""
-    if not attacks:
+    """The rows that are wrong, or broken by any of these attacks with any seed.
+
+    Only rows and trainings that all attacks share: some attacks may not have run on every training yet.
+    """
+    trainings = (
+        [seed for seed in attacks[0].trainings if all(seed in found.trainings for found in attacks)] if attacks else []
+    )
+    if not trainings:
         return None
     shared = reduce(np.intersect1d, (found.numbers for found in attacks))
-    here = [found.on_rows(shared) for found in attacks]
+    here = [found.of(trainings).on_rows(shared) for found in attacks]
     return replace(here[0], wrong=np.logical_or.reduce([found.wrong.any(1, keepdims=True) for found in here]))
 
 

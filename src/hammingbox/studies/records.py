@@ -1,6 +1,7 @@
 """The evidence behind a study, as JSON: every run with the outcome of each row, and how its victims were trained."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +9,8 @@ from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.evaluation.rows import Rows
 from hammingbox.files import sha256
 from hammingbox.running.store import space_digest
+from hammingbox.studies.published import RunName
+from hammingbox.studies.run_facts import outcome_letters
 from hammingbox.victims.checkpoint import Checkpoint
 
 
@@ -15,7 +18,7 @@ from hammingbox.victims.checkpoint import Checkpoint
 class Records:
     """Collects the runs that a study requests; a run requested twice counts once."""
 
-    runs: dict[tuple[str, str, str, int, int], dict[str, Any]] = field(default_factory=dict)
+    runs: dict[RunName, dict[str, Any]] = field(default_factory=dict)
     victims: dict[str, dict[str, Any]] = field(default_factory=dict)
     row_numbers: dict[str, str] = field(default_factory=dict)
 
@@ -39,8 +42,8 @@ class Records:
             "budget": budget,
             "seed": seed,
             "rows": len(evaluation.rows),
-            "row_numbers": self._numbers_key(evaluation.rows),
-            "outcomes": outcomes(evaluation.rows),
+            "row_numbers": self._numbers_key(" ".join(map(str, evaluation.rows.numbers.tolist()))),
+            "outcomes": outcome_letters(evaluation.rows),
             "correct": evaluation.accuracy.hits,
             "success": evaluation.success_rate.hits,
             "forward": int(evaluation.rows.forward.sum()),
@@ -48,6 +51,11 @@ class Records:
             "rows_sha256": _rows_digest(evaluation.rows),
             "seconds": round(evaluation.seconds, 3),
         }
+
+    def add_published(self, name: RunName, record: Mapping[str, Any], training: Mapping[str, Any]) -> None:
+        """Adds a run that was published, with the training of its victim."""
+        self.victims[name[0]] = dict(training)
+        self.runs[name] = dict(record) | {"row_numbers": self._numbers_key(record["row_numbers"])}
 
     @property
     def sha256(self) -> str:
@@ -65,26 +73,11 @@ class Records:
         }
         return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
 
-    def _numbers_key(self, rows: Rows) -> str:
+    def _numbers_key(self, numbers: str) -> str:
         """Keeps the numbers of rows, once for all runs on the same rows, under the beginning of their hash."""
-        numbers = " ".join(map(str, rows.numbers.tolist()))
         key = sha256(numbers.encode())[:16]
         self.row_numbers[key] = numbers
         return key
-
-
-WRONG, BROKEN, UNBROKEN, PROVEN = "wxop"
-"""What happened to a row: wrong before, broken, right and not broken, proven."""
-
-
-def outcomes(rows: Rows) -> str:
-    """One letter per row."""
-    return "".join(
-        WRONG if not correct else BROKEN if broken else PROVEN if proven else UNBROKEN
-        for correct, broken, proven in zip(
-            rows.correct.tolist(), rows.success.tolist(), rows.proven.tolist(), strict=True
-        )
-    )
 
 
 def _rows_digest(rows: Rows) -> str:

@@ -5,12 +5,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import monotonic, perf_counter
 
 from hammingbox.errors import unknown_name
 from hammingbox.report.artefacts.write_artefacts import write_outcome
 from hammingbox.running.store import FILE, Store, open_store
 from hammingbox.studies.plan import Work
+from hammingbox.studies.published import Published
 from hammingbox.studies.records import Records
 from hammingbox.studies.study import PRESETS, Outcome, Study
 from hammingbox.studies.workspace import WatchRows, Workspace, ignore_rows
@@ -37,7 +38,12 @@ class FinishedStudy:
 
 
 def plan_studies(
-    studies: Iterable[Study], preset: str, folder: Path, *, data_dir: Path | None = None
+    studies: Iterable[Study],
+    preset: str,
+    folder: Path,
+    *,
+    data_dir: Path | None = None,
+    published: Published | None = None,
 ) -> Iterator[tuple[Study, list[Work]]]:
     """Lists the work that each study still needs. Leaves no file behind.
 
@@ -46,13 +52,14 @@ def plan_studies(
         preset: name of their size.
         folder: the results folder; what it holds already is not listed.
         data_dir: folder that holds data files.
+        published: records of earlier runs, which are not listed either.
 
     Raises:
         InputError: no such preset.
     """
     check_preset(preset)
     with _store_for_plan(folder) as store:
-        workspace = Workspace(folder, store, data_dir=data_dir)
+        workspace = Workspace(folder, store, data_dir=data_dir, published=published or Published())
         for study in studies:
             yield study, study.plan(workspace, study.size(preset))
 
@@ -74,6 +81,8 @@ def run_studies(
     folder: Path,
     *,
     data_dir: Path | None = None,
+    published: Published | None = None,
+    minutes: float | None = None,
     on_start: Callable[[Study], None] = lambda _: None,
     watch_training: WatchTraining = unwatched,
     watch_rows: WatchRows = ignore_rows,
@@ -85,6 +94,8 @@ def run_studies(
         preset: name of their size.
         folder: the results folder. A study that was interrupted continues from what is recorded there.
         data_dir: folder that holds data files.
+        published: records of earlier runs, which are not run again.
+        minutes: no training and no run begins after so many; what is there is tabulated, and what is left is named.
         on_start: called before each study.
         watch_training: shows the progress of a training.
         watch_rows: shows the progress of a run.
@@ -95,7 +106,11 @@ def run_studies(
     """
     check_preset(preset)
     with open_store(folder, create=True) as store:
-        workspace = Workspace(folder, store, watch_training, watch_rows, data_dir)
+        workspace = Workspace(
+            folder, store, watch_training, watch_rows, data_dir,
+            published=published or Published(),
+            deadline=None if minutes is None else monotonic() + 60 * minutes,
+        )  # fmt: skip
         for study in studies:
             on_start(study)
             yield run_study(study, preset, workspace)

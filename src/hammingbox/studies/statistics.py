@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, stdev
 
-from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.evaluation.rates import Rate
+from hammingbox.studies.run_facts import RunFacts
 
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 """97.5 % quantiles of Student's t with 1, 2, ... degrees of freedom."""
@@ -46,11 +46,11 @@ def half_width(values: Sequence[float]) -> float | None:
     return _T[min(len(values) - 2, len(_T) - 1)] * stdev(values) / sqrt(len(values))
 
 
-def seconds_per_row(evaluations: Sequence[Evaluation]) -> float:
+def seconds_per_row(runs: Sequence[RunFacts]) -> float:
     """Seconds per attacked row, averaged over seeds."""
-    return fmean(e.seconds / max(e.accuracy.hits, 1) for e in evaluations)
+    return fmean(run.seconds / max(run.accuracy.hits, 1) for run in runs)
 
 
-def passes_per_row(evaluations: Sequence[Evaluation]) -> float:
+def passes_per_row(runs: Sequence[RunFacts]) -> float:
     """Victim passes per attacked row, forward and backward, averaged over seeds."""
-    return fmean(int(e.rows.forward.sum() + e.rows.backward.sum()) / max(e.accuracy.hits, 1) for e in evaluations)
+    return fmean((run.forward + run.backward) / max(run.accuracy.hits, 1) for run in runs)

@@ -1,26 +1,29 @@
 """Where studies run: a results folder with one store, its victims, and the data they share."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import torch
 from jaxtyping import Int64
 
-from hammingbox.attacks import ATTACKS, Attack
+from hammingbox.attacks import Attack
 from hammingbox.data.dataset import Dataset
 from hammingbox.defences import DEFENCES, Defence
-from hammingbox.errors import FileError, InputError
+from hammingbox.errors import FileError, InputError, OutOfTimeError
 from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.running.executor import Executor
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import Store, space_digest
 from hammingbox.running.tasks import SpaceChanges, Task
+from hammingbox.studies.published import Published, RunName
 from hammingbox.studies.recipe import Recipe
 from hammingbox.studies.records import Records
+from hammingbox.studies.run_facts import RunFacts
 from hammingbox.threat.space import Space
 from hammingbox.threat.synonym_space import neighbours_file
 from hammingbox.threat.threat_model import ThreatModel
@@ -58,6 +61,8 @@ class Workspace:
         data_dir: folder that holds data files.
         train: trains a victim and writes its checkpoint.
         executor: computes the batches of runs; this process by default.
+        published: records of earlier runs, which are not run again.
+        deadline: after this moment, on the clock of `time.monotonic`, no training and no run begins; None for no limit.
         records: the runs requested since this field was last reset.
         planned: victims whose training plans have counted already, so that studies which share them count them once.
         planned_rows: the rows that plans have counted already, by run.
@@ -70,9 +75,11 @@ class Workspace:
     data_dir: Path | None = None
     train: Callable[..., object] = train_victim
     executor: Executor | None = None
+    published: Published = field(default_factory=Published)
+    deadline: float | None = None
     records: Records = field(default_factory=Records)
     planned: set[str] = field(default_factory=set)
-    planned_rows: dict[tuple[object, ...], set[int]] = field(default_factory=dict)
+    planned_rows: dict[RunName, set[int]] = field(default_factory=dict)
     _tasks: dict[str, Task] = field(default_factory=dict)
     _spaces: dict[tuple[str, bool], Space] = field(default_factory=dict)
     _checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
@@ -143,6 +150,7 @@ class Workspace:
         if recipe.folder not in self._checkpoints:
             task, path = self.task(recipe), self.path(recipe)
             if not self._is_saved(recipe):
+                self._check_time()
                 if recipe.released:
                     take_released(task.splits, path, data=recipe.data, data_dir=self.data_dir)
                 else:
@@ -210,46 +218,96 @@ class Workspace:
         own: dict[str, Any] = dict(source.training) if recipe.model in ("", source.model) else {}
         return TrainConfig(**(own | dict(recipe.training)), seed=recipe.seed)
 
-    def evaluate(
-        self,
-        recipe: Recipe,
-        attack: str,
-        budget: int,
-        seed: int,
-        rows: int,
-        settings: Mapping[str, Any] | None = None,
-    ) -> Evaluation:
-        """Attacks one victim; rows that the store holds already are read from it.
+    def training(self, recipe: Recipe, *, needed: bool) -> dict[str, Any]:
+        """The record of a victim's training.
+
+        Args:
+            recipe: the victim.
+            needed: whether its weights are needed. Otherwise a published record suffices.
+
+        Raises:
+            OutOfTimeError: it must be trained, and the deadline is over.
+            VictimError: the training failed.
+        """
+        if not needed and recipe.folder in self.published.victims:
+            return self.published.victims[recipe.folder]
+        return self.checkpoint(recipe).training
+
+    def published_run(self, recipe: Recipe, attack: Attack, budget: int, seed: int, rows: int) -> RunFacts | None:
+        """A run as it was published; None if it was not, or on other rows."""
+        if not self.published.runs:
+            return None
+        return self.published.find(
+            self._run_name(recipe, attack, budget, seed), self.rows(recipe, rows).numbers.numpy()
+        )
+
+    def evaluate(self, recipe: Recipe, attack: Attack, name: str, budget: int, seed: int, rows: int) -> RunFacts:
+        """What an attack does to a victim: as published, or by `attack`.
 
         Raises:
             TooExpensiveError: the attack refused.
             FileError: data is missing.
+            OutOfTimeError: rows are left to attack, and the deadline is over.
+        """
+        if (found := self.published_run(recipe, attack, budget, seed, rows)) is not None:
+            run = self._run_name(recipe, attack, budget, seed)
+            self.records.add_published(run, self.published.runs[run], self.published.victims[recipe.folder])
+            return found
+        return RunFacts.of(self.attack(recipe, attack, name, budget, seed, rows))
+
+    def attack(self, recipe: Recipe, attack: Attack, name: str, budget: int, seed: int, rows: int) -> Evaluation:
+        """Attacks one victim; rows that the store holds already are read from it.
+
+        Args:
+            recipe: the victim.
+            attack: with its settings.
+            name: what the store calls the attack.
+            budget: number of changes allowed.
+            seed: of the attack.
+            rows: number of test rows.
+
+        Raises:
+            TooExpensiveError: the attack refused.
+            FileError: data is missing.
+            OutOfTimeError: rows are left to attack, and the deadline is over.
         """
         checkpoint, data = self.checkpoint(recipe), self.rows(recipe, rows)
-        with self.watch(f"{recipe.one_training}: {attack}, budget {budget}, seed {seed}", len(data)) as on_rows:
+        if self._left(recipe, self._run_name(recipe, attack, budget, seed), set(data.numbers.tolist())):
+            self._check_time()
+        with self.watch(f"{recipe.one_training}: {name}, budget {budget}, seed {seed}", len(data)) as on_rows:
             found = evaluate_into(
-                self.store, checkpoint, data, self.threat(recipe, budget), ATTACKS[attack](**(settings or {})),
-                name=attack, place=str(self.path(recipe)), source=recipe.data, seed=seed, batch_size=32,
+                self.store, checkpoint, data, self.threat(recipe, budget), attack,
+                name=name, place=str(self.path(recipe)), source=recipe.data, seed=seed, batch_size=32,
                 executor=self.executor, on_rows=on_rows,
             )  # fmt: skip
         self.records.add(recipe.folder, checkpoint, found)
         return found
 
+    def _check_time(self) -> None:
+        if self.deadline is not None and monotonic() > self.deadline:
+            raise OutOfTimeError("not run yet, the time limit is over; the same command continues")
+
+    def _run_name(self, recipe: Recipe, attack: Attack, budget: int, seed: int) -> RunName:
+        return recipe.folder, space_digest(self.threat(recipe, budget).space), repr(attack), budget, seed
+
     def remaining(self, recipe: Recipe, attack: Attack, budget: int, seed: int, rows: int) -> int:
         """How many rows of a run are neither recorded nor counted by an earlier plan."""
-        space = space_digest(self.threat(recipe, budget).space)
-        key = (recipe.folder, space, repr(attack), budget, seed)
-        numbers = self.rows(recipe, rows).numbers.tolist()
-        counted = self.planned_rows.setdefault(key, set())
-        left = set(numbers) - counted
+        name = self._run_name(recipe, attack, budget, seed)
+        numbers = set(self.rows(recipe, rows).numbers.tolist())
+        counted = self.planned_rows.setdefault(name, set())
+        left = numbers - counted
         counted.update(numbers)
+        return len(self._left(recipe, name, left))
+
+    def _left(self, recipe: Recipe, name: RunName, numbers: set[int]) -> set[int]:
+        """The rows of a run that the store does not hold."""
         for run in self.store.runs():
             if (
                 Path(run.victim).resolve() == self.path(recipe).resolve()
-                and (run.key.space_sha256, run.key.attack, run.key.budget, run.key.seed) == key[1:]
+                and (run.key.space_sha256, run.key.attack, run.key.budget, run.key.seed) == name[1:]
             ):
-                left -= self.store.recorded(run.id, numbers).keys()
-        return len(left)
+                numbers = numbers - self.store.recorded(run.id, sorted(numbers)).keys()
+        return numbers
 
 
 _DRAW = 0
