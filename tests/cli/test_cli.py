@@ -176,7 +176,11 @@ def test_an_own_file_from_inspection_to_verification(tmp_path: Path) -> None:
     cells = json.loads(out)
     for cell in cells:
         assert [(line["class"], line["rows"]) for line in cell["classes"]] == [("yes", 15), ("no", 15)]
-        assert cell["population_robust_error"]["value"] != cell["robust_error"], "one row in seven is a yes"
+        rare, common = cell["classes"]
+        assert rare["population"] < common["population"] / 3, "one row in seven is a yes"
+        weighted = sum(line["population"] * line["robust_error"] for line in cell["classes"])
+        whole = rare["population"] + common["population"]
+        assert cell["population_robust_error"]["value"] == pytest.approx(weighted / whole)
     page = (tmp_path / "report.html").read_text()
     assert "<strong>yes → no:</strong>" in page or "The model recognises none of 15 yes rows" in page
     assert f"--schema {schema}" in page, "the schema that was used, not any other"
