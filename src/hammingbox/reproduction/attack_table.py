@@ -13,7 +13,7 @@ from hammingbox.studies.statistics import OverSeeds, over_seeds, passes_per_row,
 from hammingbox.studies.study import Outcome, Size, Study
 from hammingbox.studies.workspace import Workspace
 
-ATTACKED = ("sa", "ga", "gsa", "gsa_released", "gga", "gga_released", "pcaa_paper", "pcaa", "auto", "oracle")
+ATTACKED = ("sa", "ga", "gsa", "gsa_released", "gga", "gga_released", "pcaa", "auto", "oracle", "pcaa_paper")
 
 Line = tuple[tuple[float, float] | None, ...]
 
