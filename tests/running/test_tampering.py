@@ -338,6 +338,7 @@ FORGED: dict[str, tuple[tuple[str, ...], str]] = {
         "fewer passes than points",
     ),
     "broken and proven": (("UPDATE rows SET proven = 1 WHERE run = 2 AND success = 1",), "proven but is broken"),
+    "absurd budget": (("UPDATE runs SET budget = 25769803787",), "a budget of at most 5 changed features"),
     "smaller budget": (("UPDATE runs SET budget = 1 WHERE id = 3",), "more than 1 changes"),
     "victim hash": (("UPDATE runs SET victim_sha256 = 'abc'",), "another hash"),
     "other data": (("UPDATE runs SET data_sha256 = 'abc'",), "another content"),

@@ -13,7 +13,7 @@ unbroken row that the victim gets wrong.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -152,7 +152,10 @@ def verify_claims(claims: Claims, victim: Victim | None, *, data: Dataset | None
             compared.
         data: clean rows and labels are compared with it; without it, they cannot be compared.
     """
-    problems = [*_totals(claims), *_repeats(claims)]
+    problems, features = [*_totals(claims), *_repeats(claims)], len(claims.schema.features)
+    if claims.budget > features:  # no run can have had it
+        problems.append(f"expected a budget of at most {features} changed features, got {claims.budget}")
+        claims = replace(claims, budget=features)
     missing = []
     if data is None:
         missing.append("the data: rows and labels were not compared with it")

@@ -89,6 +89,8 @@ def space_in_words(space: Mapping[str, Any], *, most: int = 6) -> str:
         return "every category of every feature"
     if space.get("kind") == "synonym":
         return f"synonyms from {space.get('source')}"
+    if space.get("kind") != "masked":  # a user's own, or damaged: its entries may be anything
+        return str(space.get("kind", ""))
     parts = []
     if fixed := space.get("immutable"):
         parts.append(f"never change {_some(fixed, most)}")

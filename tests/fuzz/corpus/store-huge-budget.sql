@@ -1,0 +1,1 @@
+UPDATE runs SET budget = 25769803787;
