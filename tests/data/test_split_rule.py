@@ -94,7 +94,7 @@ BAD: Mapping[str, tuple[dict[str, object], str]] = {
     "no such column": ({"time": "dya"}, "time column of the frame .* got 'dya'. Did you mean 'day'"),
     "a column without order": (
         {"time": "bought"},
-        r"dates .* or numbers in the time column 'bought' .* row 1",
+        r"dates .* or numbers in the time column 'bought' .* row 0",
     ),
     "two rules": ({"time": "day", "group": "user"}, "one of --time, --group and --stratified, got several"),
     "too few groups": ({"group": "bought"}, "enough distinct rows, times or groups .* none of which is for"),

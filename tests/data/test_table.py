@@ -49,7 +49,7 @@ def test_an_unknown_value_is_an_error_or_a_category(tmp_path: Path) -> None:
     train = write_csv(tmp_path / "train.csv", fruit())
     schema = inspect_table(train, "bought").schema
     new = write_csv(tmp_path / "new.csv", [["red", "1", "50", "no"], ["mauve", "2", "51", "yes"]])
-    with pytest.raises(InputError, match=r"category of column 'colour' \(blue, green, red\), got 'mauve' in row 2 of"):
+    with pytest.raises(InputError, match=r"category of column 'colour' \(blue, green, red\), got 'mauve' in row 1 of"):
         read_table(new, schema)
     toml = tmp_path / "schema.toml"
     write_schema(schema, toml)
@@ -87,7 +87,7 @@ def test_ten_thousand_categories_stay_small(tmp_path: Path) -> None:
 BAD_LABELS = {
     "one class": (b"a,y\n1,no\n2,no\n", "at least two classes in the label column 'y' .* got only 'no'"),
     "no class": (b"a,y\n1,\n2,\n", "at least two classes in the label column 'y' .* got none"),
-    "a row without a class": (b"a,y\n1,no\n2,\n3,yes\n", "classes no, yes .* got '' in row 2"),
+    "a row without a class": (b"a,y\n1,no\n2,\n3,yes\n", "classes no, yes .* got '' in row 1"),
     "another label": (b"a,yy\n1,no\n2,yes\n", "label column of .* got 'y'. Did you mean 'yy'"),
     "too few rows": (b"a,y\n1,no\n2,yes\n", "enough distinct rows in .* got 2"),
 }

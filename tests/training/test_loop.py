@@ -49,7 +49,7 @@ def test_a_training_leaves_the_global_generator_as_it_was(small: Splits) -> None
     assert torch.equal(torch.get_rng_state(), before)
 
 
-@pytest.mark.parametrize("name", DEFENCES)
+@pytest.mark.parametrize("name", [name for name in DEFENCES if name != "certified"])  # no bounds for this model
 def test_a_model_that_normalises_over_batches_trains_on_any_number_of_rows(name: str, small: Splits) -> None:
     victim = build("char_cnn", small.schema, dim=4, channels=4, hidden=4)
     few = replace(small, train=small.train.take(slice(0, 9)))

@@ -29,7 +29,7 @@ from toys.training import KilledError, kill_after, splice_threat, train_cnn, wit
 OLD = Path(__file__).parents[1] / "fixtures" / "d15ede3" / "training"
 
 
-@pytest.mark.parametrize("name", DEFENCES)
+@pytest.mark.parametrize("name", [name for name in DEFENCES if name != "certified"])  # no bounds for this model
 def test_a_killed_training_ends_with_the_same_weights(name: str, small: Splits, tmp_path: Path) -> None:
     config = TrainConfig(epochs=3, robust_rows=10, criterion="mean", ramp=2)
     settings = {"warm": 4} if name in ("padvt", "trades") else {}

@@ -43,4 +43,5 @@ class AblationTraining(Defence):
         kept = kept_at_random((len(ids), features), self.keep, noise)
         logits = ablated_logits(victim, ids, kept, self.mask)
         right = (logits.detach().argmax(1) == y).float().mean().item()
-        return Step(functional.cross_entropy(logits, y), {"ablated_accuracy": right})
+        losses = functional.cross_entropy(logits, y, reduction="none").view(-1, self.draws).mean(1)
+        return Step(batch.weighted(losses).mean(), {"ablated_accuracy": right})

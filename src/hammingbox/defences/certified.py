@@ -69,7 +69,7 @@ class CertifiedTraining(Defence):
         schema = threat.space.schema
         attacked = batch.attacked(schema)
         if threat.budget == 0 or not bool(attacked.any()):
-            return Step(functional.cross_entropy(victim(batch.x), batch.y))
+            return Step(batch.cross_entropy(victim(batch.x)))
         clean = functional.cross_entropy(victim(batch.x), batch.y, reduction="none")
         part = batch.take(attacked)
         pairs = Pairs.of(part.goal.of(part.y, schema))
@@ -84,7 +84,7 @@ class CertifiedTraining(Defence):
         losses = clean.clone()
         losses[attacked] = self.clean_share * clean[attacked] + (1 - self.clean_share) * robust
         certified = (logits[:, 1:].detach() <= 0).all(1).float().mean().item()
-        return Step(losses.mean(), {"certified_accuracy": certified})
+        return Step(batch.weighted(losses).mean(), {"certified_accuracy": certified})
 
 
 def _worst_differences(victim: Victim, candidates: Candidates, pairs: Pairs, budget: int) -> Float[Tensor, "pairs"]:

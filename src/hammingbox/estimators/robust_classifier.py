@@ -158,7 +158,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if (odd := next((value for value in values if value not in known), None)) is not None:
             raise unknown_name("class", str(odd), map(str, known))
         ids = self._ids(self._columns(X))
-        return Dataset(self.schema_, torch.from_numpy(ids), torch.tensor([known[v] for v in values]), "rows")
+        return Dataset(
+            self.schema_, torch.from_numpy(ids), torch.tensor([known[v] for v in values], device="cpu"), "rows"
+        )
 
     def __sklearn_tags__(self) -> "Tags":
         tags = super().__sklearn_tags__()

@@ -20,6 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import hammingbox as hb
+from hammingbox.evaluation.diagnose import diagnose_classes
 from hammingbox.victims.checkpoint import weights_digest
 from hammingbox.victims.frame_model import FrameModel
 from victims.tables import Table, as_table
@@ -163,11 +164,9 @@ def test_classes_are_reordered_and_renamed(german: Table) -> None:
     backwards = hb.victim(model, german.schema)
     assert (backwards(x).argmax(1) == y).float().mean() < 0.35
     assert "does not name its classes" in " ".join(backwards.notes)
-    data = hb.Dataset(german.schema, x, y)
-    threat = hb.ThreatModel(hb.FullSpace(german.schema), 1)
-    findings = {finding.check: finding for finding in hb.diagnose_victim(backwards, data, threat)}
+    findings = {finding.check: finding for finding in diagnose_classes(backwards(x), y, german.schema)}
     assert findings["class order"].severity == "error"
-    assert "class order" not in {finding.check for finding in hb.diagnose_victim(victim, data, threat)}
+    assert "class order" not in {finding.check for finding in diagnose_classes(victim(x), y, german.schema)}
 
 
 def test_ties_are_decided_as_the_model_decides_them(german: Table) -> None:

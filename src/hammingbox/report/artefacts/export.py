@@ -225,9 +225,7 @@ def _to_csv(found: list[dict[str, Any]]) -> bytes:
     # Some versions of Python do not quote a carriage return, and a reader would then see the end of a line.
     quoting = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     names = _columns_of(found)
-    plain.writerow([_cell(name) for name in names])
-    for record in found:
-        cells = [_cell(record.get(name)) for name in names]
+    for cells in ([_cell(name) for name in names], *([_cell(record.get(name)) for name in names] for record in found)):
         has_return = any(isinstance(cell, str) and "\r" in cell for cell in cells)
         (quoting if has_return else plain).writerow(cells)
     return text.getvalue().encode()
