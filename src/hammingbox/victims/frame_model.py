@@ -208,7 +208,7 @@ def _notes(victim: FrameModel, schema: Schema, found: Any, order: tuple[int, ...
 
 
 def _one_column(found: Any) -> bool:
-    shape = getattr(found, "shape", ())
+    shape: tuple[int, ...] = getattr(found, "shape", ())
     return len(shape) == 2 and shape[1] == 1
 
 
