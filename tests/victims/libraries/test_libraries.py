@@ -43,7 +43,7 @@ def xgb(table: Table) -> tuple[Any, Answers]:
 
 def lgb(table: Table) -> tuple[Any, Answers]:
     model = lightgbm.LGBMClassifier(n_estimators=8, verbose=-1, n_jobs=1).fit(table.categorised, table.labels)
-    return model, model.predict_proba(table.categorised)
+    return model, np.asarray(model.predict_proba(table.categorised))
 
 
 def cat(table: Table) -> tuple[Any, Answers]:
