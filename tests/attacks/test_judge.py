@@ -86,9 +86,12 @@ def test_a_predict_proba_that_writes_changes_nothing(data: Dataset, victim: ToyV
     assert torch.equal(data.ids, before)
 
 
-def test_a_victim_that_changes_its_answers_is_refused(data: Dataset, threat: ThreatModel) -> None:
+@pytest.mark.parametrize("step", [5.0, 0.05])
+def test_a_victim_that_changes_its_answers_is_refused(step: float, data: Dataset, threat: ThreatModel) -> None:
+    victim = MoodyVictim(data.schema.cardinalities)
+    victim.step = step
     with pytest.raises(VictimError, match="same answer to the same row"):
-        evaluate(MoodyVictim(data.schema.cardinalities), data, threat, ATTACKS["ga"]())
+        evaluate(victim, data, threat, ATTACKS["swap"]())
 
 
 def test_a_victim_that_changes_its_weights_is_refused(data: Dataset, threat: ThreatModel) -> None:

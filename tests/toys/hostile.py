@@ -50,11 +50,11 @@ class ReusingVictim(ToyVictim):
 class MoodyVictim(ToyVictim):
     """Changes its answers: every call is less sure of class 0."""
 
-    calls = 0
+    calls, step = 0, 5.0
 
     def forward(self, ids: Ids) -> Logits:
         self.calls += 1
-        return super().forward(ids) + torch.tensor([-5.0, 0.0, 5.0]) * self.calls
+        return super().forward(ids) + torch.tensor([-self.step, 0.0, self.step]) * self.calls
 
 
 class LearningVictim(ToyVictim):

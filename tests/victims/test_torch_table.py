@@ -16,9 +16,9 @@ class Entities(nn.Module):
 
     def __init__(self, cardinalities: list[int], numbers: int, outputs: int) -> None:
         super().__init__()
-        sizes = [min(6, 1 + count // 2) for count in cardinalities]
-        self.tables = nn.ModuleList(nn.Embedding(*pair) for pair in zip(cardinalities, sizes, strict=True))
-        width = sum(sizes) + numbers
+        dims = [min(6, 1 + count // 2) for count in cardinalities]
+        self.tables = nn.ModuleList(nn.Embedding(c, dim) for c, dim in zip(cardinalities, dims, strict=True))
+        width = sum(dims) + numbers
         self.body = nn.Sequential(nn.Linear(width, 16), nn.ReLU(), nn.Dropout(0.5), nn.Linear(16, outputs))
 
     def forward(self, ids: Tensor, numbers: Tensor | None = None) -> Tensor:

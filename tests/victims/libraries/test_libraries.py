@@ -158,7 +158,7 @@ def test_three_classes_and_missing_values(tmp_path: Path) -> None:
 def test_classes_are_reordered_and_renamed(german: Table) -> None:
     x, y = german.data.batch(slice(None))
     reverse = german.labels.map({"good": 0, "bad": 1})
-    model = DecisionTreeClassifier(max_depth=4).fit(german.features[["age", "amount"]], reverse)
+    model = DecisionTreeClassifier(max_depth=12).fit(german.features[["age", "amount"]], reverse)
     victim = hb.victim(model, german.schema, classes=["good", "bad"])
     assert (victim(x).argmax(1) == y).float().mean() > 0.65
     backwards = hb.victim(model, german.schema)
