@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -117,8 +117,12 @@ def _sklearn(x: pd.DataFrame, y: pd.Series, types: Types, folder: Path) -> str:
 
 def _torch(x: pd.DataFrame, y: pd.Series, types: Types, folder: Path) -> str:
     (folder / "net.py").write_text(_NET)
-    scope: dict[str, Any] = {"__file__": str(folder / "net.py"), "__name__": "net"}
-    exec(compile(_NET, "net.py", "exec"), scope)
+    spec = spec_from_file_location("net", folder / "net.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    scope = vars(module)
     numbers = [name for name in x if name not in types]
     codes = {name: {word: place for place, word in enumerate(kind.categories)} for name, kind in types.items()}
     mean, spread = x[numbers].mean(), x[numbers].std().clip(lower=1e-6)

@@ -60,7 +60,7 @@ def test_a_collapsed_model_is_called_one(german: Path, tmp_path: Path) -> None:
     assert "recall bad 0.0 %, good 100.0 %" in said
     found = json.loads(
         call_program("attack", german, "--label", "risk", "--victim", tmp_path / "constant", "--from", "bad",
-                     "--attack", "hotflip", "--rows-per-class", 5, "--budget", 1, "--json")
+                     "--attack", "hotflip", "--rows-per-class", 5, "--budget", 1, "--json", code=1)
     )  # fmt: skip
     assert found["attacked"] == 0
     assert found["success_rate"] is None

@@ -21,9 +21,10 @@ def run_program(*arguments: object, code: int = 0) -> str:
     return done.stdout
 
 
-def call_program(*arguments: object) -> str:
+def call_program(*arguments: object, code: int = 0) -> str:
     """Runs the program in this process; what it printed. A user's mistake is raised as the error itself."""
     done = CliRunner().invoke(app, ["--threads", "1", *map(str, arguments)])
-    if done.exception is not None:
+    if done.exception is not None and done.exit_code != (code or None):
         raise done.exception
+    assert done.exit_code == code
     return done.stdout
