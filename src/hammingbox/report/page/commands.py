@@ -155,6 +155,6 @@ def _includes(space: Mapping[str, Any], own: Source) -> bool:
 
 def _listed(budgets: set[int]) -> str:
     ordered = sorted(budgets)
-    if len(ordered) > 1 and ordered == list(range(ordered[0], ordered[-1] + 1)):
+    if len(ordered) > 1 and ordered[-1] - ordered[0] + 1 == len(ordered):
         return f"{ordered[0]}-{ordered[-1]}"
     return ",".join(map(str, ordered))
