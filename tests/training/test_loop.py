@@ -58,6 +58,12 @@ def test_a_model_that_normalises_over_batches_trains_on_any_number_of_rows(name:
         fit(victim, few, TrainConfig(epochs=1, batch_size=1), defence=DEFENCES[name](), threat=splice_threat(small))
 
 
+def test_any_seed_trains_against_attacks(small: Splits) -> None:
+    few = replace(small, train=small.train.take(slice(0, 9)))
+    config = TrainConfig(epochs=1, batch_size=8, seed=2**63 - 1)
+    fit(build("cnn", small.schema), few, config, defence=DEFENCES["padvt"](), threat=splice_threat(small))
+
+
 def test_notes_are_averages_over_rows_that_have_them(small: Splits) -> None:
     class Noting(Standard):
         def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:

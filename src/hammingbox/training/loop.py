@@ -185,8 +185,9 @@ class _Training:
         total, notes = 0.0, _Means()
         self.victim.train()
         for number, rows in enumerate(in_batches(rows_in_order, self.config.batch_size, self.victim), 1):
-            # Every step has its own seed, so the noise of inner attacks needs no state.
-            seed = (self.config.seed << 40) + (epoch - 1) * self.steps + number
+            # Every step has its own seed, so the noise of inner attacks needs no state. Seeds have 63 bits: of a
+            # larger seed of the training the lower 23 decide, while all of it decides weights and the order of rows.
+            seed = (self.config.seed % 2**23 << 40) + (epoch - 1) * self.steps + number
             step = finite_step(self.defence, self.victim, self._batch(rows, seed), threat)
             self.descent.step(step.loss)
             total += step.loss.item() * len(rows)
