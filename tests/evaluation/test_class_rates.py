@@ -94,6 +94,11 @@ def test_a_rate_of_no_rows_is_not_zero() -> None:
     assert WeightedRate.of([]) is None
 
 
+def test_mean_recall_is_over_classes_with_rows() -> None:
+    assert mean_recall([Rate(1, 2), Rate(1, 4), Rate(0, 0)]) == pytest.approx(0.375)
+    assert mean_recall([]) == 0.0
+
+
 def test_one_stratum_has_its_own_interval() -> None:
     alone = WeightedRate.of([(5.0, Rate(3, 9))])
     assert alone is not None

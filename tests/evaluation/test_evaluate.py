@@ -64,6 +64,7 @@ def test_rates_and_denominators(schema: Schema, victim: ToyVictim) -> None:
     assert 0 < fallen < 24
     assert summary["success_rate"] == pytest.approx(fallen / 24)
     assert summary["robust_error"] == pytest.approx((fallen + 6) / 30)
+    assert result.clean_error == Rate(6, 30)
     assert rows.forward[~rows.correct].eq(0).all(), "misclassified rows are not attacked"
     assert torch.equal(rows.adversarial[~rows.correct], x[~rows.correct])
     assert summary["forward"] == int(rows.forward.sum())
