@@ -98,6 +98,7 @@ def test_unions_are_over_the_trainings_that_all_attacks_have(workspace: Workspac
     "damage",
     [
         lambda facts: facts.pop("victims"),
+        lambda facts: facts["victims"].popitem(),
         lambda facts: facts["runs"][0].update(outcomes="x"),
         lambda facts: facts["runs"][0].update(outcomes="?" * 6),
         lambda facts: facts["runs"][0].update(row_numbers="unknown"),

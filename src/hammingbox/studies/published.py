@@ -62,6 +62,8 @@ class Published:
             rows = numbers[run["row_numbers"]]
             if len(run["outcomes"]) != len(rows.split()) or not re.fullmatch("[wxop]+", run["outcomes"]):
                 raise ValueError("a run without one outcome per row")
+            if run["victim"] not in facts["victims"]:
+                raise ValueError("a run without the training of its victim")
             name = run["victim"], run["space_sha256"], run["attack"], int(run["budget"]), int(run["seed"])
             self.runs[name] = dict(run) | {"row_numbers": rows}
         self.victims.update({name: dict(training) for name, training in facts["victims"].items()})
