@@ -11,6 +11,7 @@ import numpy as np
 from hammingbox.errors import FileError, InputError, missing_library
 from hammingbox.files import damage_as_file_error, parse_json, sha256, shown
 from hammingbox.victims.answers import Returns
+from hammingbox.victims.frames import Array
 from hammingbox.victims.libraries import estimator
 from hammingbox.victims.libraries.facts import KnownType, ModelFacts
 from hammingbox.victims.libraries.trial import check_opens
@@ -139,7 +140,7 @@ def _check_whole(text: str, source: object) -> None:
     parse_json(last.partition(":")[2], source)
 
 
-def _is_tree(lists: Mapping[str, np.ndarray[Any, Any]], leaves: int, columns: int) -> bool:
+def _is_tree(lists: Mapping[str, Array], leaves: int, columns: int) -> bool:
     """Whether every node but the root, and every leaf (written as its complement), is the child of one node."""
     children = np.concatenate([lists["left_child"], lists["right_child"]])
     wanted = np.concatenate([np.arange(1, leaves - 1), ~np.arange(leaves)])
