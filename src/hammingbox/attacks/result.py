@@ -16,6 +16,7 @@ class AttackResult:
         ids: adversarial rows; the clean row where nothing better was found.
         slots: the same rows as slots.
         distance: changed features, counted on ids.
+        cost: what they take from the budget: ticks where the space has prices, else the distance.
         margin: above 0 exactly when the goal is met.
         clean_logits: the victim's answer before.
         logits: the victim's answer after.
@@ -28,6 +29,7 @@ class AttackResult:
     ids: Ids
     slots: Slots
     distance: RowInt
+    cost: RowInt
     margin: RowFloat
     clean_logits: Logits
     logits: Logits
