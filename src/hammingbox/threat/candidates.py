@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
-from jaxtyping import Bool, Int64, Shaped
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
 from hammingbox.errors import InputError
@@ -63,7 +63,7 @@ class Candidates:
         """The same as options of single columns: what is mixed in a soft row."""
         return self
 
-    def column_weights(self, weights: Weights) -> Weights:
+    def column_weights(self, weights: Weights) -> Float[Tensor, "batch samples column_options"]:
         """Weights of options as weights of the options of single columns."""
         return weights
 
@@ -105,11 +105,11 @@ class Candidates:
         """How many valid slots each feature has, the clean one included."""
         return self.layout.reduce(self.valid, lambda rectangle: rectangle.sum(-1))
 
-    def select(self, slots: Slots) -> Ids:
+    def select(self, slots: Slots) -> Int64[Tensor, "batch columns"]:
         """The rows that slots stand for."""
         return self.ids.gather(1, self.layout.starts + slots)
 
-    def select_points(self, rows: PointRows, slots: PointSlots) -> Int64[Tensor, "points features"]:
+    def select_points(self, rows: PointRows, slots: PointSlots) -> Int64[Tensor, "points columns"]:
         """The rows that a ragged list of (batch row, slots) stands for."""
         return self.ids[rows[:, None], self.layout.starts + slots]
 

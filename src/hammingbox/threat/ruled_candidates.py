@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
-from jaxtyping import Int64, Shaped
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
 from hammingbox.threat.candidates import Candidates, Purse
@@ -137,19 +137,25 @@ class RuledCandidates(Candidates):
 
     # Writing rows ----------------------------------------------------------------------------------------------
 
-    def select(self, slots: Slots) -> Ids:
+    def select(self, slots: Slots) -> Int64[Tensor, "batch columns"]:
         """The rows that slots stand for, derived columns included."""
         return self.select_points(torch.arange(len(self), device=slots.device), slots)
 
     def select_points(self, rows: PointRows, slots: PointSlots) -> Int64[Tensor, "points columns"]:
         """The rows that a ragged list of (batch row, slots) stands for, derived columns included."""
-        return self.rules.complete(self.single.select_points(rows, self._column_slots(rows, slots)))[0]
+        return self._completed(rows, slots)[0]
 
-    def writable(self, rows: PointRows, slots: PointSlots) -> Shaped[Tensor, "points"]:
+    def writable(self, rows: PointRows, slots: PointSlots) -> Bool[Tensor, "points"]:
         """Whether the derived columns of points have values that the schema knows."""
         if not self.rules.derived:
             return torch.ones(len(rows), dtype=torch.bool, device=rows.device)
-        return self.rules.complete(self.single.select_points(rows, self._column_slots(rows, slots)))[1]
+        return self._completed(rows, slots)[1]
+
+    def _completed(
+        self, rows: PointRows, slots: PointSlots
+    ) -> tuple[Int64[Tensor, "points columns"], Bool[Tensor, "points"]]:
+        written = self.single.select_points(rows, self._column_slots(rows, slots))
+        return self.rules.complete(written, self.clean[rows]) if self.rules.derived else (written, rows >= 0)
 
     def _column_slots(self, rows: PointRows, slots: PointSlots) -> Int64[Tensor, "points columns"]:
         if not self.grouping.joint:
@@ -158,16 +164,14 @@ class RuledCandidates(Candidates):
 
     def contains(self, ids: Ids) -> RowMask:
         """Whether rows given as ids lie in S(x), by the rules themselves and not by the options."""
-        written, known = self.rules.complete(ids)
-        derived = [part.column for part in self.rules.derived]
         plain = ids.clone()
+        derived = [part.column for part in self.rules.derived]
         plain[:, derived] = self.clean[:, derived]  # their values follow from the others, whatever they are
-        right = (written == ids).all(1) | (ids == self.clean).all(1)
-        return right & known & self.single.contains(plain) & self.rules.hold(self.clean, ids)
+        return self.single.contains(plain) & self.rules.hold(self.clean, ids)
 
     # Soft rows -------------------------------------------------------------------------------------------------
 
-    def column_weights(self, weights: Weights) -> Weights:
+    def column_weights(self, weights: Weights) -> Float[Tensor, "batch samples column_options"]:
         """The share of every option of a single column: the sum over the joint options that write it."""
         if not self.grouping.joint and self.layout.options == self.single.layout.options:
             return weights
@@ -258,10 +262,11 @@ def _relations_hold(
     place = {column: i for i, column in enumerate(columns)}
     for part in rules.derived:
         if part.column in place:
-            value = part.compute(written[:, :, [place[column] for column in part.inputs]])
-            touched = (written != x[:, None, list(columns)]).any(2)
-            holds &= (value >= 0) | ~touched
-            written[:, :, place[part.column]] = torch.where(touched, value, written[:, :, place[part.column]])
+            inputs = written[:, :, [place[column] for column in part.inputs]]
+            touched = (inputs != x[:, None, list(part.inputs)]).any(2)
+            value = torch.where(touched, part.compute(inputs), written[:, :, place[part.column]])
+            holds &= value >= 0
+            written[:, :, place[part.column]] = value
     for relation in rules.relations:
         if relation.columns[0] not in place:
             continue
