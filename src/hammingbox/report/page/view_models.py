@@ -77,7 +77,7 @@ class VictimView(VictimSummary):
             for style, name in self.class_styles
         ]  # fmt: skip
         title = f"Worst-case success on each class against the budget, victim {self.name}; the numbers are in the table"
-        return charts.curves(series, x_label="budget: changed features", y_label="broken rows, %", title=title)
+        return charts.curves(series, x_label=self.results.budget_label, y_label="broken rows, %", title=title)
 
     @cached_property
     def features(self) -> FeatureChanges:
@@ -136,7 +136,7 @@ class VictimView(VictimSummary):
         )  # fmt: skip
         series.append(charts.Series(WORST, charts.WORST, points))
         title = f"Success rate of each attack against the budget, victim {self.name}; the same numbers are in the table"
-        return charts.curves(series, x_label="budget: changed features", y_label="broken rows, %", title=title)
+        return charts.curves(series, x_label=self.results.budget_label, y_label="broken rows, %", title=title)
 
     @property
     def pass_curves(self) -> str:
@@ -287,7 +287,7 @@ class ResultSetView:
             for style, victim in enumerate(self.victims)
         ]
         title = "Robust error of each victim against the budget; the same numbers are in the table"
-        return charts.curves(series, x_label="budget: changed features", y_label="robust error, %", title=title)
+        return charts.curves(series, x_label=self.results.budget_label, y_label="robust error, %", title=title)
 
 
 def percent(value: float | None) -> str:
