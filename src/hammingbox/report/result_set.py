@@ -99,6 +99,10 @@ class ResultSet:
         """What an axis of budgets shows."""
         return "budget: changed features" if self.unit is None else f"budget, {self.unit.currency or 'cost'}"
 
+    def on_axis(self, budget: int) -> float:
+        """Where a budget lies on its axis. Prices span orders of magnitude: their axis is logarithmic, without 0."""
+        return float(budget) if self.unit is None else max(float(budget), float(self.unit.amount(1)))
+
     @property
     def population(self) -> tuple[int, ...] | None:
         """Rows of each class in the whole split, if that was noted."""
