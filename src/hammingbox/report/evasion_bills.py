@@ -119,7 +119,7 @@ def evasion_bills(results: ResultSet, victim: str) -> EvasionBills | None:
     clean = results.clean_ids()
     runs = [run for run in results.select(victim=victim) if len(run)]
     found = [_evasions(run, clean, rules) for run in runs]
-    worth = rules.allowance(torch.from_numpy(clean))
+    worth = rules.worth(torch.from_numpy(clean))
     cheapest: dict[int, tuple[int, int, int]] = {}  # place -> cost, run, row of the run
     for number, (rows, costs, _) in enumerate(found):
         for row, cost in zip(rows.tolist(), costs.tolist(), strict=True):

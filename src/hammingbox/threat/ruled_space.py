@@ -43,7 +43,7 @@ class RuledSpace(Space):
         if self._grouping is None:
             derived = {part.column for part in self.rules.derived}
             widths = [1 if i in derived else width for i, width in enumerate(single.layout.widths.tolist())]
-            ties = [self._tied(relation.columns) for relation in self.rules.relations]
+            ties = [self._tied(relation.columns) for relation in self.rules.relations if not relation.pointwise]
             self._grouping = Grouping(widths, ties, self.rules.changes)
         return RuledCandidates.of(ids, single, self.rules, self._grouping)
 
