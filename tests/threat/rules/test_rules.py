@@ -177,7 +177,8 @@ def test_what_a_row_is_worth() -> None:
     assert fixed.tolist() == [15] * 4
     assert shop_rules(gain=None).allowance(x) is None
     thirds = shop_rules(unit=Unit(Decimal("0.3")), gain=Gain("net")).allowance(x)
-    assert thirds is not None and thirds.tolist() == [0, 3, 0, 23], "a part of a tick buys nothing"
+    assert thirds is not None
+    assert thirds.tolist() == [0, 3, 0, 23], "a part of a tick buys nothing"
 
 
 def test_stored_rules_say_the_same() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxtyping import Int64
+from jaxtyping import Int
 from torch import Tensor
 
 from hammingbox.data.schema import Schema
@@ -39,18 +39,18 @@ class Combinations(Relation):
         self,
         schema: Schema,
         columns: Sequence[str],
-        allowed: Sequence[Sequence[str]] | Int64[Tensor, "rows columns"],
+        allowed: Sequence[Sequence[str]] | Int[Tensor, "rows columns"],
         name: str = "",
     ) -> None:
         self._schema = schema
         self.columns = indices_of(schema, columns, least=2)
         self.name = name or f"combinations of {', '.join(columns)}"
-        ids = allowed if isinstance(allowed, Tensor) else ids_of_texts(schema, self.columns, allowed)
+        ids = allowed.long() if isinstance(allowed, Tensor) else ids_of_texts(schema, self.columns, allowed)
         if not len(ids):
             raise InputError(f"expected at least one allowed combination of {', '.join(columns)}, got none.")
-        self.allowed = ids.long().unique(dim=0)
+        self._index = TupleIndex(ids, tuple(schema.cardinalities[c] for c in self.columns))
+        self.allowed = self._index.distinct(ids)
         """The allowed combinations as ids, sorted."""
-        self._index = TupleIndex(self.allowed, tuple(schema.cardinalities[c] for c in self.columns))
 
     def holds(self, written: PointIds, clean: PointIds) -> PointMask:  # noqa: ARG002
         """Whether the combination is allowed."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Int64
+from jaxtyping import Int, Int64
 from torch import Tensor
 
 from hammingbox.data.schema import Schema
@@ -50,7 +50,8 @@ class Determines(Relation):
         indices_of(schema, by)
         self.columns = indices_of(schema, [*by, column], least=2)
         self.name = name or f"{', '.join(by)} decides {column}"
-        ids = (table if isinstance(table, Tensor) else ids_of_texts(schema, self.columns, table)).long().unique(dim=0)
+        ids = (table if isinstance(table, Tensor) else ids_of_texts(schema, self.columns, table)).long()
+        ids = TupleIndex(ids, tuple(schema.cardinalities[c] for c in self.columns)).distinct(ids)
         if not len(ids):
             raise InputError(f"expected a table of what {', '.join(by)} decides, got none.")
         self.table = ids
@@ -68,12 +69,14 @@ class Determines(Relation):
 
     @staticmethod
     def of_rows(
-        schema: Schema, by: Sequence[str], column: str, ids: Int64[Tensor, "rows features"], name: str = ""
+        schema: Schema, by: Sequence[str], column: str, ids: Int[Tensor, "rows features"], name: str = ""
     ) -> "Determines":
-        """The dependency that rows show: each key decides its most frequent value, so a few wrong rows do not matter."""
+        """The dependency that rows show: each key decides its most frequent value, whatever a few wrong rows say."""
         columns = [schema.feature_index(n) for n in (*by, column)]
-        rows, counts = ids[:, columns].long().unique(dim=0, return_counts=True)
-        key = TupleIndex(rows[:, :-1], tuple(schema.cardinalities[c] for c in columns[:-1])).code
+        sizes, own = tuple(schema.cardinalities[c] for c in columns), ids[:, columns].long()
+        index = TupleIndex(own, sizes)
+        rows, counts = index.distinct(own), torch.bincount(index.code)
+        key = TupleIndex(rows[:, :-1], sizes[:-1]).code
         # By key, and the most frequent value of a key first; equal counts keep the order of ids.
         order = torch.argsort(counts, descending=True, stable=True)
         order = order[torch.argsort(key[order], stable=True)]

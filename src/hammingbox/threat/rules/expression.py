@@ -18,7 +18,8 @@ from hammingbox.data.schema import Feature, Schema
 from hammingbox.data.values import MISSING, UNKNOWN, number_of
 from hammingbox.errors import InputError, did_you_mean
 from hammingbox.threat.rules.calendar import CALENDAR
-from hammingbox.threat.rules.readings import is_numeric, reading, same
+from hammingbox.threat.rules.operators import ARITHMETIC, COMPARISONS, MIRRORED, OF_MANY, OF_ONE
+from hammingbox.threat.rules.readings import is_numeric, reading
 from hammingbox.threat.rules.truth import Truth, both, either, negated
 
 _LONGEST = 4_000
@@ -125,8 +126,8 @@ class Expression:
                 parts = [self._as_logic(self._part(value)) for value in values]
                 join = both if isinstance(op, ast.And) else either
                 return _IsLogic(lambda w, c: join([part(w, c) for part in parts]))
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
-                return self._arithmetic(_ARITHMETIC[type(op)], left, right)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
+                return self._arithmetic(ARITHMETIC[type(op)], left, right)
             case ast.Compare(left=left, ops=ops, comparators=others):
                 sides = [left, *others]
                 compared = [self._compared(a, op, b) for a, op, b in zip(sides, ops, others, strict=False)]
@@ -172,16 +173,16 @@ class Expression:
             equal = [self._compared(left, ast.Eq(), each) for each in right.elts]
             is_in: _Logic = lambda w, c: either([part(w, c) for part in equal])  # noqa: E731
             return is_in if isinstance(op, ast.In) else lambda w, c: negated(is_in(w, c))
-        if type(op) not in _COMPARISONS:
+        if type(op) not in COMPARISONS:
             raise self._error("compares with something other than < <= == != >= > and in")
         a, b = self._part(left), self._part(right)
         if isinstance(a, _IsText) and isinstance(b, _IsColumn):
-            return self._with_text(b.column, _MIRRORED[type(op)], a.text)
+            return self._with_text(b.column, MIRRORED[type(op)], a.text)
         if isinstance(a, _IsColumn) and isinstance(b, _IsText):
             return self._with_text(a.column, type(op), b.text)
         if isinstance(a, _IsColumn) and isinstance(b, _IsColumn) and not is_numeric(a.column.feature):
             return self._of_texts(a.column, type(op), b.column)
-        compare = _COMPARISONS[type(op)]
+        compare = COMPARISONS[type(op)]
         x, y = self._as_number(a), self._as_number(b)
 
         def logic(w: Ids, c: Ids) -> Truth:
@@ -194,7 +195,7 @@ class Expression:
         """A column against a text: a category, or a date or number that an ordered column is compared with."""
         feature = column.feature
         if feature.is_ordered and (number := number_of(text, feature.kind)) is not None:
-            compare, table = _COMPARISONS[op], reading(feature)
+            compare, table = COMPARISONS[op], reading(feature)
 
             def ordered(w: Ids, c: Ids) -> Truth:
                 own = table.to(w.device)[column.ids(w, c)]
@@ -243,11 +244,11 @@ class Expression:
             moment, read = self._as_number(parts[0]), CALENDAR[name]
             return _IsNumber(lambda w, c: read(moment(w, c)))
         numbers = [self._as_number(part) for part in parts]
-        if name in _OF_ONE and len(numbers) == 1:
-            apply = _OF_ONE[name]
+        if name in OF_ONE and len(numbers) == 1:
+            apply = OF_ONE[name]
             return _IsNumber(lambda w, c: apply(numbers[0](w, c)))
-        if name in _OF_MANY and len(numbers) > 1:
-            join = _OF_MANY[name]
+        if name in OF_MANY and len(numbers) > 1:
+            join = OF_MANY[name]
 
             def joined(w: Ids, c: Ids) -> Tensor:
                 found = numbers[0](w, c)
@@ -256,7 +257,7 @@ class Expression:
                 return found
 
             return _IsNumber(joined)
-        known = ["changed", "clean", "known", *CALENDAR, *_OF_ONE, *_OF_MANY]
+        known = ["changed", "clean", "known", *CALENDAR, *OF_ONE, *OF_MANY]
         raise self._error(f"calls {name}; known are {', '.join(known)}")
 
     def _about_column(self, name: str, column: _Column) -> "_Part":
@@ -293,28 +294,6 @@ class _IsText:
 
 
 _Part = _IsNumber | _IsLogic | _IsColumn | _IsText
-
-_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-    ast.FloorDiv: lambda a, b: torch.floor(a / b),
-    ast.Mod: lambda a, b: a - b * torch.floor(a / b),
-}
-_COMPARISONS: dict[type, Callable[[Tensor, Tensor], Tensor]] = {
-    ast.Eq: same,
-    ast.NotEq: lambda a, b: ~same(a, b),
-    ast.LtE: lambda a, b: (a <= b) | same(a, b),
-    ast.GtE: lambda a, b: (a >= b) | same(a, b),
-    ast.Lt: lambda a, b: (a < b) & ~same(a, b),
-    ast.Gt: lambda a, b: (a > b) & ~same(a, b),
-}
-_MIRRORED: dict[type, type] = {
-    ast.Eq: ast.Eq, ast.NotEq: ast.NotEq, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.Lt: ast.Gt, ast.Gt: ast.Lt,
-}  # fmt: skip
-_OF_ONE: dict[str, Callable[[Tensor], Tensor]] = {"abs": torch.abs, "round": torch.round, "floor": torch.floor}
-_OF_MANY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"min": torch.minimum, "max": torch.maximum}
 
 
 def _parsed(text: Any) -> ast.expr:

@@ -111,6 +111,14 @@ def import_function(name: str) -> Keeps:
     return found  # type: ignore[no-any-return]
 
 
+def function_not_passed(name: str) -> InputError:
+    """The error for a rule whose code its owner did not pass."""
+    return InputError(
+        f"expected rules that can be built from the file, got the Python function {name!r}. "
+        f"Pass it by name: functions={{{name!r}: ...}}, or --function {name} on the command line; no file runs code."
+    )
+
+
 def function_from_json(value: Mapping[str, Any], schema: Schema, functions: Mapping[str, Keeps]) -> Function:
     """A stored rule with the code that its owner passed.
 
@@ -119,8 +127,5 @@ def function_from_json(value: Mapping[str, Any], schema: Schema, functions: Mapp
     """
     name = check_function_name(value["function"])
     if name not in functions:
-        raise InputError(
-            f"expected rules that can be built from the file, got the Python function {name!r}. "
-            "Pass it by name (functions={name: function}, or --function on the command line); no file runs code."
-        )
+        raise function_not_passed(name)
     return Function(schema, name, value["columns"], functions[name], value["name"])

@@ -28,6 +28,13 @@ class TupleIndex:
         self.code = code
         """The code of each tuple of the table: the rank of its number, so equal tuples have equal codes."""
         self.rows = len(self._known[-1])
+        """How many distinct tuples there are."""
+
+    def distinct(self, tuples: Int64[Tensor, "rows columns"]) -> Int64[Tensor, "distinct columns"]:
+        """The distinct tuples of the table in the order of their codes, which is lexicographic."""
+        place = torch.empty(self.rows, dtype=torch.int64, device="cpu")
+        place[self.code] = torch.arange(len(tuples), device="cpu")
+        return tuples[place]
 
     def find(self, ids: Int64[Tensor, "*points columns"]) -> Int64[Tensor, "*points"]:
         """The code of each tuple; -1 where the table does not have it."""

@@ -14,7 +14,7 @@ from hammingbox.errors import InputError
 from hammingbox.files import damage_as_file_error
 from hammingbox.threat.candidates import Candidates
 from hammingbox.threat.rules.derived import NO_ID, Derived, in_order
-from hammingbox.threat.rules.function import Function, Keeps, function_from_json
+from hammingbox.threat.rules.function import Function, Keeps, check_function_name, function_not_passed
 from hammingbox.threat.rules.gain import Gain
 from hammingbox.threat.rules.groups import groups_of
 from hammingbox.threat.rules.prices import CANNOT, ColumnRule
@@ -58,6 +58,10 @@ class Rules:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "derived", in_order(self.derived, self.schema))
+        names = [relation.name for relation in self.relations]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"expected relations with distinct names, got {twice!r:.80} twice. Name one: name = ...")
         if self.changes is not None and (type(self.changes) is not int or self.changes < 1):
             raise InputError(f"expected at least 1 change, got {self.changes!r:.80}.")
         if self.gain is not None and self.unit is None:
@@ -251,14 +255,13 @@ class Rules:
             FileError: the document is damaged.
             InputError: it names a function that was not passed.
         """
+        known = functions or {}
         with damage_as_file_error("a threat", "rules"):
             stored = list(value["relations"])
-            asked = [entry for entry in stored if entry["kind"] == Function.kind]
-        for entry in asked:
-            try:
-                function_from_json(entry, schema, functions or {})
-            except (KeyError, TypeError):
-                pass  # damaged: said below
+            names = [check_function_name(entry["function"]) for entry in stored if entry["kind"] == Function.kind]
+        for name in names:
+            if name not in known:
+                raise function_not_passed(name)
         with damage_as_file_error("a threat", "rules"):
             columns = [
                 ColumnRule.from_json(name, {key: part for key, part in entry.items() if key != "names"})
@@ -269,7 +272,7 @@ class Rules:
                 schema,
                 unit=None if value["unit"] is None else Unit.from_json(value["unit"]),
                 columns=tuple(columns),
-                relations=tuple(relation_from_json(entry, schema, functions or {}) for entry in stored),
+                relations=tuple(relation_from_json(entry, schema, known) for entry in stored),
                 derived=tuple(Derived.from_json(entry, schema) for entry in value["derived"]),
                 gain=None if value["gain"] is None else Gain.from_json(value["gain"]),
                 changes=value["changes"],

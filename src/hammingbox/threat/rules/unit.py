@@ -38,7 +38,7 @@ class Unit:
         """
         amount = decimal_of(tick)
         if amount is None:
-            raise InputError(f"expected a positive amount as unit, such as 0.1, got {tick!r:.80}.")
+            raise InputError(f"expected a positive amount as unit, such as 0.1, got {_shown(tick)}.")
         return Unit(amount, currency)
 
     def ticks(self, amount: Any) -> int:
@@ -52,12 +52,12 @@ class Unit:
         """
         number = decimal_of(amount)
         if number is None or number < 0:
-            raise InputError(f"expected an amount of at least 0, got {amount!r:.80}.")
+            raise InputError(f"expected an amount of at least 0, got {_shown(amount)}.")
         if number / self.tick > MOST_TICKS:
-            raise InputError(f"expected at most {self.text(MOST_TICKS)}, got {amount!r:.80}. Choose a larger unit.")
+            raise InputError(f"expected at most {self.text(MOST_TICKS)}, got {_shown(amount)}. Choose a larger unit.")
         if number % self.tick:
             raise InputError(
-                f"expected a multiple of the unit {self.text(1)}, got {amount!r:.80}. "
+                f"expected a multiple of the unit {self.text(1)}, got {_shown(amount)}. "
                 "Round it, or choose a smaller unit."
             )
         return int(number / self.tick)
@@ -79,6 +79,10 @@ class Unit:
     def from_json(value: Any) -> "Unit":
         """Inverse of `to_json`."""
         return Unit.of(value["tick"], value["currency"])
+
+
+def _shown(amount: Any) -> str:
+    return f"{amount!s:.80}" if isinstance(amount, Decimal) else f"{amount!r:.80}"
 
 
 def decimal_of(amount: Any) -> Decimal | None:
