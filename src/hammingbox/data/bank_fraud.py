@@ -59,11 +59,14 @@ def load(*, data_dir: Path | None = None) -> Splits:
         raise FileError(f"expected the labels 0 and 1 in {path}, got others. Get the file again.")
     schema = Schema(tuple(features), _CLASSES)
     data = Dataset(schema, torch.from_numpy(np.stack(ids, 1)), torch.from_numpy(labels), "bank_fraud")
-    known = np.flatnonzero(months < _FIRST_TEST_MONTH)
-    if not len(known) or len(known) == len(months):
+    # The file has the legitimate rows first: shuffled once and for all, the first rows of a part are a fair sample.
+    order = np.random.default_rng(0).permutation(len(months))
+    is_test = months[order] >= _FIRST_TEST_MONTH
+    known, test = order[~is_test], order[is_test]
+    if not len(known) or not len(test):
         raise FileError(f"expected months before and from {_FIRST_TEST_MONTH} on in {path}, got only some.")
     kept = np.arange(len(known)) % _VALIDATION_SHARE == 0
-    parts = (known[~kept], known[kept], np.flatnonzero(months >= _FIRST_TEST_MONTH))
+    parts = (known[~kept], known[kept], test)
     return Splits(*(data.take(torch.from_numpy(part)) for part in parts))
 
 
