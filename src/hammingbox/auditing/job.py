@@ -9,6 +9,7 @@ from hammingbox.auditing.result import Audit
 from hammingbox.data.reading import Reading
 from hammingbox.data.split_rule import SplitRule
 from hammingbox.errors import InputError
+from hammingbox.evaluation.diagnose import diagnose_data
 from hammingbox.evaluation.drawing import Draw
 from hammingbox.problem import DEFAULT_MEMORY
 from hammingbox.report.comparison import Comparison, ComparisonJob, OnProgress, compare_attacks
@@ -106,6 +107,7 @@ class AuditJob:
             batch_size=self.batch_size,
             memory=self.memory,
             source=reference,
+            doubts=diagnose_data(self.task.splits, positive=self.positive),
         )
 
 
