@@ -1,7 +1,7 @@
 """What the template shows of a result set: numbers as they are computed, curves as SVG, one view per victim."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import isnan, log10
 
@@ -234,6 +234,7 @@ class ResultSetView:
     results: ResultSet
     packed: Packed
     findings: Sequence[Finding]
+    measured: Mapping[str, MeasuredWhatIf] = field(default_factory=dict)
 
     @cached_property
     def victims(self) -> list[VictimView]:
