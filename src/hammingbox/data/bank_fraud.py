@@ -7,6 +7,7 @@ the published prices as a threat.toml.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +95,7 @@ def _encoded(name: str, values: Sequence[str]) -> tuple[Feature, np.ndarray]:
     if name in _BINNED:
         numbers = np.array(values, dtype=np.float64)
         edges = np.linspace(numbers.min(), numbers.max(), _BINS + 1)
-        texts = tuple(f"{low:g} to {high:g}" for low, high in zip(edges[:-1], edges[1:], strict=True))
+        texts = tuple(f"{low:g} to {high:g}" for low, high in pairwise(edges))
         # A value on an edge belongs to the bin below it, as in the published cut.
         return Feature(name, texts), np.searchsorted(edges[1:-1], numbers, side="left")
     if name in ("device_os", "source", "employment_status"):

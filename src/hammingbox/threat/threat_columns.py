@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from hammingbox.data.schema import Feature, Schema
 from hammingbox.errors import InputError, did_you_mean
@@ -27,6 +27,7 @@ from hammingbox.threat.threat_entries import (
 _MARKS = "*?["
 
 
+@runtime_checkable
 class Places(Protocol):
     """Says where an error is."""
 

@@ -1,5 +1,7 @@
 """How many points each row can afford."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from jaxtyping import Shaped
@@ -42,7 +44,8 @@ def _count(problem: Problem, row: int) -> float:
     limit = np.array([problem.budget, min(purse[0], 2**20), min(purse[1], _MOST_TICKS)])
     if purse[1] > _MOST_TICKS and tolls[:, 1].sum() > _MOST_TICKS:
         return float("inf")
-    sums, counts = np.zeros((1, 3), dtype=np.int64), np.ones(1)
+    sums: Any = np.zeros((1, 3), dtype=np.int64)
+    counts: Any = np.ones(1)
     for feature in np.unique(owner):
         prices, times = np.unique(tolls[owner == feature], axis=0, return_counts=True)
         step = np.concatenate([np.ones((len(prices), 1), dtype=np.int64), prices], 1)

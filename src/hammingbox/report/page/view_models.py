@@ -9,6 +9,7 @@ from hammingbox.evaluation.class_rates import ClassRate, ClassRates
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.report.band import BandLine, band
 from hammingbox.report.breakdown import FeatureChanges, WhatIf, by_feature, what_if
+from hammingbox.report.evasion_bills import EvasionBills, evasion_bills
 from hammingbox.report.glossary import explained
 from hammingbox.report.measured_what_if import MeasuredWhatIf
 from hammingbox.report.page import charts
@@ -16,7 +17,6 @@ from hammingbox.report.page.packing import Packed
 from hammingbox.report.recommendations import Recommendation, recommendations
 from hammingbox.report.result_set import ResultSet
 from hammingbox.report.status import NOT_ATTACKED, STATUSES
-from hammingbox.report.evasion_bills import EvasionBills, evasion_bills
 from hammingbox.report.summary import Cell, VictimSummary
 
 WORST = "worst case"
