@@ -1,6 +1,7 @@
 """`hb.audit`: from a model and a table to an audit, in one line."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -19,6 +20,7 @@ from hammingbox.errors import InputError
 from hammingbox.report.comparison import OnProgress
 from hammingbox.running.tasks import SpaceChanges, Task
 from hammingbox.threat.goal import AnyOther, Goal
+from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.space import Space
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import Checkpoint
@@ -32,8 +34,8 @@ def audit(
     *,
     label: str | None = None,
     positive: Any = None,
-    threat: ThreatModel | Space | None = None,
-    budgets: Sequence[int] | None = None,
+    threat: ThreatModel | Space | Path | str | None = None,
+    budgets: Sequence[int | float | str] | None = None,
     immutable: Sequence[str] = (),
     forbidden: Mapping[str, Sequence[str]] | None = None,
     rows_per_class: int = ROWS_PER_CLASS,
@@ -58,9 +60,10 @@ def audit(
             trained on, or name them with `test`.
         label: the column to predict; a schema names it too.
         positive: the class whose rows an attacker wants to be taken for others, such as fraud; it comes first.
-        threat: what an attacker may do: a threat model, whose budget is then the largest, or a space. By default what
-            the schema allows: a number may become one of the column's quantiles, a category any other one.
-        budgets: changes allowed; 1 to 3 by default, or 1 to the budget of `threat`.
+        threat: what an attacker may do: a threat.toml, a threat model, whose budget is then the largest, or a space. By
+            default what the schema allows: a number may become one of the column's quantiles, a category any other one.
+        budgets: changes allowed, or amounts of money where the threat has prices. By default those that a threat.toml
+            names; else 1 to 3, or 1 to the budget of `threat`.
         immutable: columns an attacker cannot change.
         forbidden: for a column (or "*"), values an attacker cannot write.
         rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer.
@@ -82,17 +85,20 @@ def audit(
     """
     reading = Reading() if test is None else Reading(test=Path(test)) if isinstance(test, str | Path) else None
     task = _task(table, label, schema, test, reading)
-    space, largest = _space(threat)
-    if space is not None and (immutable or forbidden):
+    changes = SpaceChanges(tuple(immutable), forbidden)
+    if isinstance(threat, str | Path):
+        threat, changes = task.space(replace(changes, threat=Path(threat))), SpaceChanges()
+    elif threat is not None and (immutable or forbidden):
         raise InputError("expected `immutable` and `forbidden` or a `threat`, got both. Put them into the threat.")
+    space, largest = _space(threat)
     job = AuditJob(
         task=task,
         split="test" if test is not None else split_of(reading),
         rows_per_class=rows_per_class,
-        budgets=budgets if budgets is not None else BUDGETS if largest is None else range(1, largest + 1),
+        budgets=_budgets(budgets, space, largest),
         positive=None if positive is None else str(positive),
         space=space,
-        changes=SpaceChanges(tuple(immutable), forbidden),
+        changes=changes,
         goal=goal or AnyOther(),
         attacks=attacks,
         seed=seed,
@@ -134,6 +140,25 @@ def _space(threat: ThreatModel | Space | None) -> tuple[Space | None, int | None
     if threat is None or isinstance(threat, Space):
         return threat, None
     raise InputError(f"expected a threat model or a space for `threat`, got {type(threat).__name__}.")
+
+
+def _budgets(budgets: Sequence[int | float | str] | None, space: Space | None, largest: int | None) -> Sequence[int]:
+    """Budgets in changes, or in ticks where the space has prices.
+
+    Raises:
+        InputError: prices without a budget, or budgets that are no amounts.
+    """
+    unit = None if space is None else space.unit
+    if budgets is not None:
+        found: list[Any] = [amount if unit is None else unit.ticks(amount) for amount in budgets]
+        return found  # the job checks that they are whole numbers
+    if isinstance(space, RuledSpace) and space.budgets:
+        return space.budgets
+    if unit is not None:
+        if largest is None:
+            raise InputError("expected budgets where changes have prices, got none. Pass budgets=[1, 10].")
+        return [largest]
+    return BUDGETS if largest is None else range(1, largest + 1)
 
 
 def _opened(model: Any, schema: Schema, like: Any, name: str, *, is_kept: bool) -> tuple[Checkpoint, str]:
