@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 import torch
-from jaxtyping import Bool, Int64, Shaped
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
 from hammingbox.errors import InputError
@@ -210,11 +210,15 @@ class Problem:
         return able
 
     def judge(self, rows: PointRows, logits: Logits) -> Scores:
-        """Loss and success of points with these logits, which may come from the victim or a model of it. No cost."""
+        """Loss and success of points with these logits. No cost."""
         goal = self.goal.take(rows)
         margin = goal.margin(logits)
         loss = margin if self.objective == "margin" else goal.cross_entropy(logits)
         return Scores(loss.float(), margin > 0)
+
+    def predicted_loss(self, logits: Float[Tensor, "batch *sets classes"]) -> Float[Tensor, "batch *sets"]:
+        """Losses of logits that a model of the victim predicts, one or many sets for each row. No cost."""
+        return self.goal.margin(logits) if self.objective == "margin" else self.goal.cross_entropy(logits)
 
     @property
     def remaining(self) -> RowInt:

@@ -53,9 +53,7 @@ class AdditiveSurrogate(Guide):
         """The loss that the model predicts after moves with these gains."""
         known = self._logits(rows, (self.layout.starts + here)[:, None])[:, 0]  # (batch, classes)
         logits = gain + known.view(len(rows), *(1,) * (gain.dim() - 2), -1)
-        moves = logits[0, ..., 0].numel()
-        owner = torch.arange(len(rows), device=rows.device).repeat_interleave(moves)
-        return problem.judge(owner, logits.flatten(0, -2)).loss.view(logits.shape[:-1])
+        return problem.predicted_loss(logits)
 
     def _logits(
         self, rows: Int64[Tensor, "batch"], options: Int64[Tensor, "batch sets some"]
@@ -81,8 +79,7 @@ class AdditiveSurrogate(Guide):
         self.restarts[rows] += 1
         feature, slot = self._random_changes(problem, rows, random, keep)
         options = self.layout.starts[feature] + slot
-        owner = torch.arange(len(rows), device=rows.device).repeat_interleave(_POOL)
-        expected = problem.judge(owner, self._logits(rows, options).flatten(0, 1)).loss.view(len(rows), _POOL)
+        expected = problem.predicted_loss(self._logits(rows, options))
         keys = self.visited.key_of[options].sum(2)
         new = ~self.visited.knows(rows, keys) & first_in_row(keys)
         top = expected.masked_fill(~new, -torch.inf).topk(count).indices[..., None].expand(-1, -1, problem.budget)
@@ -107,7 +104,7 @@ class AdditiveSurrogate(Guide):
     def learn(self, rows: Int64[Tensor, "batch"], points: ManySlots, logits: Answers) -> None:
         """Makes one step of Kaczmarz' method per point."""
         queried, changed = logits.isfinite().all(2), points != 0
-        # Each point's share of the error: 1 / changes for an option that changes something, 0 for the others.
+        # Which options take a share of the error: those that change something, at points that were evaluated.
         shared = (changed & queried[..., None]).to(logits.dtype)[..., None].unbind(1)
         changes = changed.sum(2).clamp(min=1)[..., None, None].unbind(1)
         rise = torch.where(queried[..., None], logits - self.clean[rows][:, None], 0.0)[:, :, None].unbind(1)
