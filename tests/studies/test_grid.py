@@ -29,6 +29,13 @@ def test_deterministic_attacks_run_with_one_seed(workspace: Workspace) -> None:
     ]  # fmt: skip
 
 
+def test_the_first_training_of_every_line_comes_first(workspace: Workspace) -> None:
+    lines = (replace(QUICK, trainings=3), IPS, replace(QUICK, label="other", train_rows=50, trainings=2))
+    walked = [(r.label, r.seed) for r, _, _ in grid_cells(workspace, replace(SIZE, victims=lines))]
+    here, skipped = QUICK.label, IPS.label
+    assert walked == [(here, 0), (skipped, 0), ("other", 0), (here, 1), ("other", 1), (here, 2)]
+
+
 def test_attacks_that_are_not_randomised_ignore_the_seed() -> None:
     schema = toy_schema((3, 2, 5, 3, 4, 4))
     victim = ToyVictim(schema.cardinalities)

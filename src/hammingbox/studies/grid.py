@@ -72,15 +72,21 @@ class Grid:
 def grid_cells(workspace: Workspace, size: Size) -> Iterator[tuple[Recipe, str, list[GridCell]]]:
     """Walks the grid in the order in which it runs: the only place that knows what a study consists of.
 
+    The first training of every line comes before the second of any: a study that is cut short has all of its lines.
+
     Yields:
         A victim, the reason why it must be skipped (empty if its data is there), and its cells (none if skipped). A
         line with several trainings is several victims; a skipped line is named once.
     """
-    for line in size.victims:
-        if reason := workspace.missing(line):
-            yield line, reason, []
-            continue
-        for recipe in line.each_training():
+    for training in range(max((line.trainings for line in size.victims), default=0)):
+        for line in size.victims:
+            if training >= line.trainings:
+                continue
+            if reason := workspace.missing(line):
+                if training == 0:
+                    yield line, reason, []
+                continue
+            recipe = line.each_training()[training]
             yield recipe, "", list(_cells_of(line, recipe, size))
 
 
