@@ -45,7 +45,7 @@ _REASONS = (
 
 TRAINING: dict[str, Any] = {"epochs": 5, "learning_rate": 3e-3, "robust_rows": 250}
 WIDE_TRAINING = TRAINING | {"epochs": 4}
-"""Of the wider model: an epoch of PAdvT takes minutes, and in an earlier run the fifth and sixth gained one row of 250."""
+"""Of the wider model: an epoch of PAdvT takes minutes; in an earlier run epochs 5 and 6 gained one row of 250."""
 SHORTER = TRAINING | {"epochs": 2, "train_rows": 16_000}
 """Less than half of the rows, two epochs: for lines that are only compared with each other."""
 
