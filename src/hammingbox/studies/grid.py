@@ -126,11 +126,13 @@ def run_grid(workspace: Workspace, size: Size) -> Grid:
             training = workspace.training(recipe, needed=False) if cells else {}
         if cells:
             grid.trainings[recipe.folder] = training
+        left: dict[str, list[str]] = {}
         for cell in cells:
             try:
                 grid.cells.append(_run(workspace, cell))
             except OutOfTimeError as error:
-                grid.skipped.append(f"{recipe.one_training}: {cell.attack} at budget {cell.budget}: {error}")
+                left.setdefault(str(error), []).append(f"{cell.attack} at budget {cell.budget}")
+        grid.skipped += [f"{recipe.one_training}: {', '.join(runs)}: {reason}" for reason, runs in left.items()]
     return grid
 
 
