@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int64
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
@@ -22,6 +22,13 @@ Allowed = Bool[Tensor, "batch positions"]
 
 _BLOCK = 2**20
 """Numbers of a block of the convolution's output: 4 MiB, which a core keeps near."""
+
+
+def weights_of(convolution: nn.Module) -> tuple[Float[Tensor, "channels dim width"], Float[Tensor, "channels"]]:
+    """Weight and bias of a convolution of a list, whose members have no type of their own."""
+    if not isinstance(convolution, nn.Conv1d) or convolution.bias is None:
+        raise TypeError(f"expected a convolution with a bias, got {type(convolution).__name__}.")
+    return convolution.weight, convolution.bias
 
 
 def max_convolution(
@@ -41,7 +48,7 @@ def max_convolution(
     if signal.device.type != "cpu":
         return _masked(functional.conv1d(signal.transpose(1, 2), weight, bias), allowed).amax(2)
     if torch.is_grad_enabled() and any(part.requires_grad for part in (signal, weight, bias)):
-        found: Maxima = _MaxConvolution.apply(signal, weight, bias, allowed)
+        found: Maxima = _MaxConvolution.apply(signal, weight, bias, allowed)  # type: ignore[no-untyped-call]
         return found
     return torch.cat([output.amax(2) for output in _blocks(signal, weight, bias, allowed)])
 

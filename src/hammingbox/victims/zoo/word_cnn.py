@@ -6,7 +6,7 @@ from torch import nn
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.category_embedding import CategoryEmbedding
-from hammingbox.victims.zoo.max_convolution import max_convolution
+from hammingbox.victims.zoo.max_convolution import max_convolution, weights_of
 from hammingbox.victims.zoo.padding import is_text
 
 
@@ -52,5 +52,5 @@ class WordCNN(Victim):
         pooled = []
         for width, convolution in zip(self.widths, self.convolutions, strict=True):
             padded = nn.functional.pad(text, (0, 0, 0, width - 1))
-            pooled.append(max_convolution(padded, convolution.weight, convolution.bias, mask).relu())
+            pooled.append(max_convolution(padded, *weights_of(convolution), mask).relu())
         return self.output(self.dropout(torch.cat(pooled, 1)))
