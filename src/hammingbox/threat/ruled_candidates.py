@@ -151,10 +151,17 @@ class RuledCandidates(Candidates):
         return self._completed(rows, slots)[0]
 
     def writable(self, rows: PointRows, slots: PointSlots) -> Bool[Tensor, "points"]:
-        """Whether the derived columns of points have values that the schema knows."""
-        if not self.rules.derived:
+        """Whether derived columns have values that the schema knows, and relations hold that tie too many columns."""
+        pointwise = [relation for relation in self.rules.relations if relation.pointwise]
+        if not self.rules.derived and not pointwise:
             return torch.ones(len(rows), dtype=torch.bool, device=rows.device)
-        return self._completed(rows, slots)[1]
+        written, able = self._completed(rows, slots)
+        clean = self.clean[rows]
+        for relation in pointwise:
+            columns = list(relation.columns)
+            new, old = written[:, columns], clean[:, columns]
+            able &= relation.holds(new, old) | (new == old).all(1)
+        return able
 
     def _completed(
         self, rows: PointRows, slots: PointSlots
@@ -219,7 +226,7 @@ def _limit(rules: Rules, budget: int, device: torch.device) -> Int64[Tensor, "2"
 
 def _governed(columns: tuple[int, ...], rules: Rules) -> bool:
     """Whether a relation says something about these columns."""
-    return any(relation.columns[0] in columns for relation in rules.relations)
+    return any(relation.columns[0] in columns for relation in rules.relations if not relation.pointwise)
 
 
 def _joint_options(
@@ -273,7 +280,7 @@ def _relations_hold(
             holds &= value >= 0
             written[:, :, place[part.column]] = value
     for relation in rules.relations:
-        if relation.columns[0] not in place:
+        if relation.pointwise or relation.columns[0] not in place:
             continue
         there = [place[column] for column in relation.columns]
         new, old = written[:, :, there], x[:, None, list(relation.columns)]

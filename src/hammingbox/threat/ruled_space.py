@@ -1,5 +1,6 @@
 """A space with rules: what changes cost, which may not be made, and what must hold between columns."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from hammingbox.errors import InputError
@@ -17,17 +18,18 @@ class RuledSpace(Space):
     Args:
         base: what may be written, column by column.
         rules: prices, directions, relations, derived columns and gains.
+        budgets: what their file proposes to spend, in ticks or changes; not a part of S(x).
 
     Raises:
         InputError: space and rules are of two schemas, or the base has rules itself.
     """
 
-    def __init__(self, base: Space, rules: Rules) -> None:
+    def __init__(self, base: Space, rules: Rules, budgets: Sequence[int] = ()) -> None:
         if isinstance(base, RuledSpace):
             raise InputError("expected a space without rules under the rules, got one that has some. Join them.")
         if base.schema.digest != rules.schema.digest:
             raise InputError("expected space and rules of one schema, got two. Read the rules with the space's schema.")
-        self.base, self.rules, self.schema = base, rules, base.schema
+        self.base, self.rules, self.schema, self.budgets = base, rules, base.schema, tuple(budgets)
         self._grouping: Grouping | None = None
 
     @property
@@ -41,7 +43,7 @@ class RuledSpace(Space):
         if self._grouping is None:
             derived = {part.column for part in self.rules.derived}
             widths = [1 if i in derived else width for i, width in enumerate(single.layout.widths.tolist())]
-            ties = [self._tied(relation.columns) for relation in self.rules.relations]
+            ties = [self._tied(relation.columns) for relation in self.rules.relations if not relation.pointwise]
             self._grouping = Grouping(widths, ties, self.rules.changes)
         return RuledCandidates.of(ids, single, self.rules, self._grouping)
 
