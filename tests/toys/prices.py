@@ -40,7 +40,8 @@ CITIES = [["Paris", "France"], ["Lyon", "France"], ["Rome", "Italy"], ["Milan", 
 DETERMINES = Determines(SCHEMA, ["city"], "country", CITIES)
 ORDER = Formula(SCHEMA, "first <= second")
 PAIRS = Combinations(SCHEMA, ["colour", "size"], [
-    ["red", "S"], ["red", "M"], ["green", "L"], ["green", "S"], ["blue", "XL"], ["blue", "M"], ["blue", "L"]])  # fmt: skip
+    ["red", "S"], ["red", "M"], ["green", "L"], ["green", "S"], ["blue", "XL"], ["blue", "M"], ["blue", "L"],
+])  # fmt: skip
 TOTAL = Derived(SCHEMA, "total", formula="first + second")
 CHEAP_AND_DEAR = {
     "city": ColumnRule("city", price=10),

@@ -46,8 +46,8 @@ class Auto(Search):
     Attributes:
         minimum: look for the smallest budget that breaks each row: budget 1 is tried first, then 2, up to the threat's.
             `AttackResult.distance` is then that budget for every broken row, and one run gives the whole curve of
-            success against budget. With prices, it looks for the cheapest evasion of each row, which `AttackResult.cost`
-            then is.
+            success against budget. With prices, it looks for the cheapest evasion of each row: `AttackResult.cost` is
+            then its cost.
     """
 
     randomised: ClassVar[bool] = True

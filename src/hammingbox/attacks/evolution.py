@@ -27,8 +27,8 @@ class Evolution(Search):
     The idea is that of the one-pixel attack (Su et al. 2019). Each gene of a child is, at random, its parent's, the
     best individual's, or base + weight (a - b) of three other individuals, wrapped at the ends of its range. A child
     replaces its parent if its loss is larger. A child that was tried before is replaced by a random individual, so no
-    query is spent twice. A row leaves as soon as it is broken. Where changes have prices, an individual makes the changes
-    of its genes in order, as long as they can be paid.
+    query is spent twice. A row leaves as soon as it is broken. Where changes have prices, an individual makes the
+    changes of its genes in order, as long as they can be paid.
 
     Cost: at most 1 + (1 + generations) population forward passes per row, and no more than there are points within the
     budget.

@@ -23,8 +23,8 @@ def best_moves(
 
     A move takes one option. A row that has spent its budget can take an option of an unchanged feature only in exchange
     for one of its changes. Moves are a table of (option, 1 + budget): column 0 takes the option alone, column j
-    exchanges the j-th change for it. The gain of an exchange is taken to be the sum of its two parts. Where changes have
-    prices, see `paid_moves`.
+    exchanges the j-th change for it. The gain of an exchange is taken to be the sum of its two parts. See `paid_moves`
+    where changes have prices.
 
     Example: at budget 2 a row has changed features 0 and 3, so its budget is spent.
 
