@@ -17,6 +17,7 @@ from hammingbox.errors import InputError
 from hammingbox.threat.candidates import Candidates, Purse
 from hammingbox.threat.goal import RowGoals
 from hammingbox.types import (
+    Embedded,
     Logits,
     OptionFloat,
     PointFloat,
@@ -238,16 +239,23 @@ class Problem:
 
     # Soft passes -----------------------------------------------------------------------------------------------
 
-    def soft_loss(self, weights: Weights) -> SampleFloat:
+    def soft_loss(self, weights: Weights, points: Slots | None = None) -> SampleFloat:
         """Differentiable loss of soft rows.
 
         The caller keeps batch x samples within `soft_rows_at_once`.
+
+        Args:
+            weights: of options.
+            points: if the one sample of each row is a discrete point, that point. Columns that are computed from others
+                then have its values; in a soft row they keep the clean ones.
 
         Cost: one forward pass per sample, and one backward pass if gradients are taken.
         """
         batch, samples, _ = weights.shape
         self.meter.charge(self.rows, samples)
         mixed = self._soft_rows.mix(self.candidates.column_weights(weights)).flatten(0, 1)
+        if points is not None and self.candidates.computed_columns:
+            mixed = self._with_computed_columns(mixed, points)
         clean = self.candidates.clean.repeat_interleave(samples, 0)
         if isinstance(self.victim, MeteredVictim):
             logits = self.victim.soft_answer(mixed, clean, self.rows, samples)
@@ -270,11 +278,19 @@ class Problem:
             part = self if len(rows) == len(self) else self.take(rows)
             with torch.enable_grad():
                 weights = self.candidates.layout.one_hot(slots[rows])[:, None].requires_grad_()
-                loss = part.soft_loss(weights)[:, 0]
+                loss = part.soft_loss(weights, slots[rows])[:, 0]
                 (gradient,) = torch.autograd.grad(loss.sum(), weights)
             losses.append(loss.detach())
             gradients.append(gradient[:, 0])
         return torch.cat(losses), torch.cat(gradients)
+
+    def _with_computed_columns(self, embedded: Embedded, points: Slots) -> Embedded:
+        """Embedded rows with the vectors of what the computed columns of points hold, without a gradient."""
+        with torch.no_grad():
+            written = self.victim.embed(self.candidates.select(points))
+        computed = torch.zeros(embedded.shape[1], dtype=torch.bool, device=embedded.device)
+        computed[list(self.candidates.computed_columns)] = True
+        return torch.where(computed[:, None], written, embedded)
 
     @cached_property
     def _soft_rows(self) -> SoftRows:
