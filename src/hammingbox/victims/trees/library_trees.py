@@ -1,6 +1,6 @@
 """The trees of a model that is asked through its library, read from it and compared with its own answers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +10,9 @@ from hammingbox.data.schema import Schema
 from hammingbox.errors import HammingboxError, InputError
 from hammingbox.types import Ids
 from hammingbox.victims.frames import Frames, column_values
-from hammingbox.victims.trees.columns import Column, probed
+from hammingbox.victims.trees.columns import Column, coded, probed
 from hammingbox.victims.trees.read_model import read_model
+from hammingbox.victims.trees.read_sklearn import encoded_categories
 from hammingbox.victims.trees.tree_victim import TreeVictim, check_agreement
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def library_trees(victim: "FrameModel", model: Any, encode: Callable[[Any], Any]
     ids = compared_rows(schema)
     own = victim(ids).softmax(1).numpy()
     reasons = []
-    for columns in _readings(victim.frames, schema, encode):
+    for columns in _readings(victim.frames, schema, encoded_categories(model), encode):
         try:
             ensemble = read_model(model, schema, columns=columns)
             found = TreeVictim(ensemble if order is None else ensemble.with_classes(order))
@@ -57,19 +58,28 @@ def _readings(frames: Frames, schema: Schema, encode: Callable[[Any], Any] | Non
     if encode is not None:
         yield probed(schema, lambda ids: encode(frames.build(ids)))
         return
-    columns = _numbers(frames, schema)
+    columns = _numbers(frames, schema, listed)
     if columns is not None:
         yield columns
     yield None
 
 
-def _numbers(frames: Frames, schema: Schema) -> tuple[Column, ...] | None:
-    """The number that each category of each column is to the model; None if a column holds something else."""
+def _numbers(frames: Frames, schema: Schema, listed: Mapping[int, Sequence[Any]]) -> tuple[Column, ...] | None:
+    """The number that each category of each column is to the trees; None if a column holds something else.
+
+    Args:
+        frames: how the model is asked.
+        schema: of the table.
+        listed: the categories of columns that the model codes itself, in the order of its codes.
+    """
     found = []
-    for column in frames.columns:
+    for place, column in enumerate(frames.columns):
         feature = schema.features[column.feature]
-        if frames.container == "codes":
-            values = np.arange(len(feature.categories), dtype=np.float64)
+        own = np.arange(len(feature.categories), dtype=np.float64)
+        if place in listed:
+            values = coded(feature, own, listed[place])
+        elif frames.container == "codes":
+            values = own
         else:
             values = column_values(feature, column)
             if values.dtype.kind not in "biuf":
