@@ -14,6 +14,8 @@ from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.answers import Answers, Returns, class_order
 from hammingbox.victims.frames import ColumnType, Container, Frames, text_of, types_of
 from hammingbox.victims.libraries.facts import ModelFacts
+from hammingbox.victims.trees.library_trees import library_trees
+from hammingbox.victims.trees.tree_victim import TreeVictim
 from hammingbox.victims.victim import Victim
 
 _SHOWN = 8
@@ -30,6 +32,8 @@ class FrameModel(Victim):
         name: identifies the model in a store, in place of its content.
         identity: hash of the model's content.
         notes: what a user should know about how it is asked.
+        tree_model: the model itself, if it is made of trees that can be read.
+        encode: what the model does to a table before its trees see it.
     """
 
     has_gradient = False
@@ -43,10 +47,26 @@ class FrameModel(Victim):
         name: str = "",
         identity: str = "",
         notes: Sequence[str] = (),
+        tree_model: Any = None,
+        encode: Callable[[Any], Any] | None = None,
     ) -> None:
         super().__init__()
         self._ask, self.frames, self.answers = ask, frames, answers
         self.name, self.identity, self.notes = name, identity, tuple(notes)
+        self._tree_model, self._encode = tree_model, encode
+        self._read: list[TreeVictim] = []  # in a list: a module of a module would be among its weights
+
+    def as_trees(self) -> TreeVictim | None:
+        """The trees of the model, read once and compared with its answers.
+
+        Raises:
+            InputError: it is made of trees, but they cannot be read as it is asked.
+        """
+        if self._tree_model is None:
+            return None
+        if not self._read:
+            self._read.append(library_trees(self, self._tree_model, self._encode))
+        return self._read[0]
 
     def embed(self, ids: Ids) -> Embedded:  # noqa: ARG002
         """Raises VictimError: a black box has no embedding."""
@@ -118,7 +138,9 @@ def model_victim(
     kind = returns or facts.returns
     # A column of one probability that a model calls its classes' probabilities is that of the positive class.
     answers = Answers(schema, order, None if kind == "probabilities" and returns is None else kind, labels)
-    victim = FrameModel(facts.ask, frames, answers, name=name, identity=facts.identity)
+    victim = FrameModel(
+        facts.ask, frames, answers, name=name, identity=facts.identity, tree_model=facts.tree_model, encode=facts.encode
+    )
     found = victim.asked(torch.zeros(1, len(schema.features), dtype=torch.int64, device="cpu"))
     own = None if facts.seen_classes is None else facts.seen_classes()
     if own is not None:
