@@ -21,6 +21,7 @@ from hammingbox.seeding import check_seed
 from hammingbox.settings import MOST_ROWS, whole_number
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.space import Space
+from hammingbox.threat.threat_model import LARGEST_BUDGET
 from hammingbox.victims.checkpoint import Checkpoint
 
 ATTACKS = ("auto",)
@@ -42,7 +43,7 @@ class AuditJob:
         task: the table, with what an attacker may do there by itself.
         split: which rows: "all", or a part of the table.
         rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer.
-        budgets: changes allowed.
+        budgets: changes allowed, or ticks where the space has prices.
         positive: the class whose rows an attacker wants to be taken for others.
         space: what an attacker may write; the table's own by default.
         changes: what the user adds to the table's own.
@@ -79,9 +80,10 @@ class AuditJob:
         whole_number("rows per class", self.rows_per_class, most=MOST_ROWS)
         if not self.budgets or not self.attacks:
             raise InputError("expected at least one budget and one attack, got none.")
-        features = len(self.task.splits.schema.features)
+        unit = None if self.space is None else self.space.unit
+        most = len(self.task.splits.schema.features) if unit is None else LARGEST_BUDGET
         for budget in self.budgets:
-            whole_number("budget", budget, most=features)
+            whole_number("budget", budget, most=most)
         for name in self.attacks:
             attack_named(name)
         whole_number("frozen columns", self.what_if, least=0, most=_MOST_FROZEN)

@@ -24,8 +24,10 @@ from hammingbox.cli.options import (
     ModelSpec,
     SchemaFile,
     Seed,
+    ThreatFile,
     To,
     VictimPath,
+    budget_text,
     budgets_from,
     changes_from,
     device_from,
@@ -58,8 +60,12 @@ def audit(
         int, typer.Option(min=1, max=MOST_ROWS, help="Rows of each class, or all that it has.")
     ] = ROWS_PER_CLASS,
     budgets: Annotated[
-        str, typer.Option(help="Budgets, the numbers of columns that may change: 1-3 or 1,3.")
-    ] = f"{BUDGETS[0]}-{BUDGETS[-1]}",
+        str | None,
+        typer.Option(
+            help="Budgets, the numbers of columns that may change: 1-3 (the default) or 1,3. With --threat and prices, "
+            "amounts of money such as 0.2,1,10."
+        ),
+    ] = None,
     split: Annotated[
         str | None,
         typer.Option(
@@ -77,6 +83,7 @@ def audit(
     immutable: Immutable = None,
     forbid: Forbid = None,
     schema_file: SchemaFile = None,
+    threat: ThreatFile = None,
     sources: From = None,
     targets: To = None,
     seed: Seed = 0,
@@ -90,13 +97,14 @@ def audit(
     """Audits a model on a table: what falls to a few changed columns, per class and direction, with a report."""
     where = device_from(device)
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
+    space = task.space(changes_from(immutable, forbid, False, None, None, threat))
     job = AuditJob(
         task=task,
         split=split or split_of(reading),
         rows_per_class=rows_per_class,
-        budgets=budgets_from(budgets),
+        budgets=budgets_from(budgets, space, BUDGETS),
         positive=positive,
-        changes=changes_from(immutable, forbid, False, None, None),
+        space=space,
         goal=goal_from(sources, targets),
         attacks=[name.strip() for name in attacks.split(",")],
         seed=seed,
@@ -112,7 +120,7 @@ def audit(
         bar = bars.add_task("audit", total=steps)
 
         def show_progress(name: str, budget: int, rows: int) -> None:
-            bars.update(bar, advance=rows, description=f"{name}, budget {budget}")
+            bars.update(bar, advance=rows, description=f"{name}, {budget_text(budget, space)}")
 
         def show_column(name: str) -> None:
             bars.update(bar, description=f"{name} frozen")

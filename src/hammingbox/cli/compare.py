@@ -32,6 +32,7 @@ from hammingbox.cli.options import (
     Seed,
     Split,
     Task,
+    ThreatFile,
     To,
     budgets_from,
     changes_from,
@@ -64,7 +65,9 @@ def compare(
     models: ModelSpecs = None,
     model_name: ModelName = "",
     attacks: Annotated[str, typer.Option(help="Attacks, separated by commas.")] = ",".join(COMPARED),
-    budgets: Annotated[str, typer.Option(help="Budgets: 1-5 or 1,3,5.")] = "1-5",
+    budgets: Annotated[
+        str | None, typer.Option(help="Budgets: 1-5 (the default) or 1,3,5; with --threat, amounts of money.")
+    ] = None,
     rows: Rows = None,
     rows_per_class: RowsPerClass = None,
     draw: DrawHow = None,
@@ -97,6 +100,7 @@ def compare(
     full_space: FullSpaceFlag = False,
     protect: Protect = None,
     neighbours: Neighbours = None,
+    threat: ThreatFile = None,
     batch_size: BatchSize = 256,
     memory: Memory = 512,
     device: Device = "cpu",
@@ -116,12 +120,13 @@ def compare(
         raise InputError(f"expected one --model for --model-name, got {len(models or ())}. Compare them one by one.")
     task, where = Task.of(data, label, schema_file, data_dir, reading=reading), device_from(device)
     part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed, positive)
+    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat))
     job = ComparisonJob(
         data=data,
         rows=part,
-        space=task.space(changes_from(immutable, forbid, full_space, protect, neighbours)),
+        space=space,
         attacks=names,
-        budgets=budgets_from(budgets),
+        budgets=budgets_from(budgets, space, range(1, 6)),
         goal=goal_from(sources, targets),
         seed=seed,
         split=split,

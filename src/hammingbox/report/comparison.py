@@ -22,7 +22,9 @@ from hammingbox.running.data_reference import DataReference
 from hammingbox.running.executor import Executor
 from hammingbox.running.record import evaluate_into, refuse_into
 from hammingbox.running.store import Store
+from hammingbox.threat.amount import amount_of
 from hammingbox.threat.goal import AnyOther, Goal
+from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.space import Space
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import Checkpoint, weights_digest
@@ -46,7 +48,7 @@ class ComparisonJob:
         rows: the rows to attack.
         space: what the attacker may write.
         attacks: names of the attacks.
-        budgets: changes allowed.
+        budgets: changes allowed, or ticks where the space has prices.
         goal: what counts as success.
         seed: of the attacks.
         split: which part of the data the rows are from.
@@ -148,6 +150,7 @@ def compare_attacks(
         goal=goal_in_words(job.goal.to_json()),
         sample=None if job.source is None else job.source.sample,
         aim=job.goal,
+        rules=job.space.rules if isinstance(job.space, RuledSpace) else None,
     )
     for name in job.attacks:
         for threat in threats:
@@ -175,7 +178,8 @@ def _cell(
 
     on_progress(name, threat.budget, 0)
     facts = RunFacts(
-        victim=victim, attack=name, name=name, settings=repr(attack), budget=threat.budget, seed=job.seed,
+        victim=victim, attack=name, name=name, settings=repr(attack), budget=amount_of(threat.budget, job.space.unit),
+        seed=job.seed,
         planned=len(job.rows), weights=weights_digest(checkpoint.victim),
     )  # fmt: skip
     noted: dict[str, Any] = {

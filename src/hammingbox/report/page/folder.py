@@ -20,7 +20,9 @@ from hammingbox.report.result_set import ResultSet
 from hammingbox.report.run_rows import RunFacts
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import FILE, Run, Store, open_store
+from hammingbox.threat.amount import amount_of
 from hammingbox.threat.goal import Goal, goal_from_json
+from hammingbox.threat.rules.rules import Rules
 
 PAGE = "report.html"
 
@@ -89,6 +91,7 @@ def _result_set(store: Store, runs: Sequence[Run]) -> ResultSet:
         goal=goal_in_words(store.goal(runs[0])),
         sample=_sample(runs),
         aim=_aim(store, runs[0], schema),
+        rules=_rules(store, runs[0], schema),
     )
     attacks, victims = attack_labels([(run.name, run.key.attack, "") for run in runs]), victim_labels(runs)
     for run, attack in zip(runs, attacks, strict=True):
@@ -99,7 +102,7 @@ def _result_set(store: Store, runs: Sequence[Run]) -> ResultSet:
             attack=attack,
             name=run.name,
             settings=run.key.attack,
-            budget=run.key.budget,
+            budget=amount_of(run.key.budget, results.unit),
             seed=run.key.seed,
             seconds=run.seconds,
             planned=planned,
@@ -115,6 +118,14 @@ def _sample(runs: Sequence[Run]) -> Sample | None:
     """How the rows were drawn, as the last run that noted it says."""
     noted = [DataReference.from_text(run.key.data, run.source).sample for run in runs if run.source]
     return next((sample for sample in reversed(noted) if sample is not None), None)
+
+
+def _rules(store: Store, run: Run, schema: Schema) -> Rules | None:
+    """The rules of a run's space; None if it has none, or if they need a function of the user's own."""
+    document = store.space(run)
+    if document.get("kind") != "ruled":
+        return None
+    return Rules.from_json(document["rules"], schema)
 
 
 def _aim(store: Store, run: Run, schema: Schema) -> Goal | None:

@@ -5,12 +5,12 @@ from typing import Any
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError, missing_library
-from hammingbox.files import damage_as_file_error, read_bytes, sha256
+from hammingbox.files import damage_as_file_error, read_bytes, read_json, sha256
 from hammingbox.victims.frames import Array
 from hammingbox.victims.libraries.facts import ModelFacts
 from hammingbox.victims.written_texts import WrittenTexts, asked_with, is_text
 
-WEIGHTS = "model.safetensors"
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
 _LONGEST = 512
 """Tokens of a model that does not say how many it takes."""
 
@@ -36,8 +36,16 @@ def read(folder: Path, schema: Schema) -> ModelFacts:
     except ImportError as error:
         raise missing_library("transformers", "transformers", f"to read {folder}", error) from error
     with damage_as_file_error(folder, "a whole transformers folder"):
+        _check_config(folder)
         local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-        model = transformers.AutoModelForSequenceClassification.from_pretrained(folder, use_safetensors=True, **local)
+        model, loaded = transformers.AutoModelForSequenceClassification.from_pretrained(
+            folder, use_safetensors=True, output_loading_info=True, **local
+        )
+        absent = sorted({*map(str, loaded["missing_keys"]), *map(str, loaded["mismatched_keys"])})
+        if absent:  # the library would go on with random numbers in their place
+            raise FileError(
+                f"expected all weights in {folder / WEIGHTS}, got none that fit for {', '.join(absent[:6])}."
+            )
         tokeniser = transformers.AutoTokenizer.from_pretrained(folder, **local)
     names = model.config.id2label
     classes = tuple(names[place] for place in range(len(names)))
@@ -53,6 +61,27 @@ def read(folder: Path, schema: Schema) -> ModelFacts:
         notes=(f"{asked_with(schema)}, of which it reads {ask.longest:,} tokens at most",),
         identity=sha256(*(path.name.encode() + b"\n" + read_bytes(path) for path in files)),
     )
+
+
+def _check_config(folder: Path) -> None:
+    """Checks the sizes in a configuration against the weights, before a model of these sizes is built.
+
+    Raises:
+        FileError: the weights are damaged, or the configuration is that of a larger model.
+    """
+    from safetensors import safe_open
+
+    with safe_open(folder / WEIGHTS, framework="np") as file:
+        tensors = len(list(file.keys()))
+    most = (folder / WEIGHTS).stat().st_size
+    config = read_json(folder / CONFIG)
+    for name, value in config.items() if isinstance(config, dict) else ():
+        limit = tensors if "layer" in name else most
+        if isinstance(value, int) and value > limit:
+            raise FileError(
+                f"expected the configuration of a model with {tensors} tensors in {folder / CONFIG}, got {name} = "
+                f"{str(value)[:20]}."
+            )
 
 
 class TextModel:
