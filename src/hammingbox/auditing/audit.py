@@ -69,7 +69,8 @@ def audit(
         rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer.
         schema: a schema.toml, or what it contains; inferred by default.
         test: the rows to audit, where `table` only says which values columns have.
-        like: a frame with the types the model was trained on; `table` by default, if it is a frame.
+        like: a frame with the types the model was trained on. By default what the model says, or the columns file next
+            to its file, and for columns about which they say nothing the types of `table`, if it is a pandas frame.
         name: identifies a model that has neither weights nor a file, for a store that is used again.
         goal: what counts as success; any class but the true one by default.
         attacks: names of the attacks; the worst case over them counts.
@@ -105,7 +106,8 @@ def audit(
         rows_seed=rows_seed,
         what_if=what_if,
     )
-    types = like if like is not None else table if not isinstance(table, str | Path) else None
+    hint = table if hasattr(getattr(table, "dtypes", None), "items") else None  # pandas; polars has other types
+    types = {"like": like, "hint": hint}
     checkpoint, place = _opened(model, task.splits.schema, types, name, is_kept=folder is not None)
     if folder is not None:
         return run_audit(job, checkpoint, place, Path(folder), on_progress)
@@ -161,14 +163,14 @@ def _budgets(budgets: Sequence[int | float | str] | None, space: Space | None, l
     return BUDGETS if largest is None else range(1, largest + 1)
 
 
-def _opened(model: Any, schema: Schema, like: Any, name: str, *, is_kept: bool) -> tuple[Checkpoint, str]:
+def _opened(model: Any, schema: Schema, types: dict[str, Any], name: str, *, is_kept: bool) -> tuple[Checkpoint, str]:
     """The model as a checkpoint, and its place for `verify`."""
     if isinstance(model, Checkpoint):
         return model, ""
     if isinstance(model, str | Path):
-        return open_model(str(model), schema, name=name), str(model)
+        return open_model(str(model), schema, name=name, **types), str(model)
     kind = type(model).__name__
-    found = victim(model, schema, like=like, name=name)
+    found = victim(model, schema, name=name, **types)
     if not is_kept and not (found.name or found.identity or found.state_dict()):
         found.name = kind  # nobody continues a temporary folder
     return Checkpoint(found.eval(), kind, {}, schema), ""
