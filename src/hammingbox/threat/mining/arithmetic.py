@@ -64,9 +64,9 @@ def sums(sample: Sample) -> list[tuple[int, str, int, int]]:
     for sign in "+*":
         for i, j in combinations(range(len(columns)), 2):
             made = first[i] + first[j] if sign == "+" else first[i] * first[j]
-            for k in np.flatnonzero(_mostly_equal(first, made, sample.least)).tolist():
-                if k not in (i, j) and _is_sum(sample, columns[k], sign, columns[i], columns[j]):
-                    found.append((columns[k], sign, columns[i], columns[j]))
+            a, b = columns[i], columns[j]
+            alike = [columns[k] for k in np.flatnonzero(_mostly_equal(first, made, sample.least)).tolist()]
+            found += [(c, sign, a, b) for c in alike if c not in (a, b) and _is_sum(sample, c, sign, a, b)]
     return found
 
 
@@ -95,7 +95,7 @@ def spans(sample: Sample) -> list[tuple[int, int, int]]:
 
 
 def _is_sum(sample: Sample, c: int, sign: str, a: int, b: int) -> bool:
-    """Whether c is a + b (a * b) in the whole sample, and not just a or b with something that is almost always 0 (1)."""
+    """Whether c is a + b (a * b) in the sample, and not just a or b with something that is almost always 0 (1)."""
     x, y, z = sample.numbers[a], sample.numbers[b], sample.numbers[c]
     made = x + y if sign == "+" else x * y
     if not _agree(z, made, sample.loose):

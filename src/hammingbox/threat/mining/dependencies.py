@@ -47,7 +47,7 @@ def _decides(a: IdColumn, b: IdColumn, values_of_b: int, least: float) -> bool:
 
 
 def _without_detours(found: list[tuple[int, int]], values: list[int]) -> list[tuple[int, int]]:
-    """Leaves out what follows from others: a decides c if a decides b and b decides c; of two that decide each other one.
+    """Leaves out what follows: a decides c if a decides b and b decides c; of two that decide each other, one.
 
     Args:
         found: the dependencies.

@@ -20,7 +20,7 @@ _ON = ("1", "true", "yes")
 
 
 def absent_combinations(data: Dataset) -> list[tuple[int, int, int, int]]:
-    """Pairs of columns with combinations that no row has, though chance would give them many: (a, b, seen, possible)."""
+    """Pairs with combinations that no row has, though chance would give them many: (a, b, seen, possible)."""
     sizes = data.schema.cardinalities
     small = [c for c, f in enumerate(data.schema.features) if 2 <= sizes[c] <= _MOST_CATEGORIES and not f.is_ordered]
     ids = {c: data.ids[:, c].numpy().astype(np.int64) for c in small}
