@@ -172,7 +172,7 @@ BAD: list[tuple[str, int, str]] = [
     ('unit = 1\n[columns."*"]\nprice = 1\n[columns.size]\nup = 1', 4, "no price for steps down"),
     ('unit = 1\n[columns."*"]\nprice = 1\n[columns.size]\nup = 1\ndown = 1\nprice = 1', 4, "price or up and down"),
     ('unit = 1\n[columns."*"]\nprice = 1\n[columns.size]\npairs = [["small", 1]]', 5, r"\[from, to, price\]"),
-    ("columns = 3", 1, "as a table"),
+    ("columns = 3", 1, "columns as tables"),
     ("[columns]\nnet = 3", 2, "entries below"),
     ("changes = 0", 1, "changes as a whole number"),
     ('positions = "0-3"', 1, "positions between 1 and 9"),
@@ -219,7 +219,7 @@ def test_one_sentence_with_file_line_and_reason(text: str, line: int, message: s
 
 def test_what_is_no_toml(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"line 2"):
-        read("unit = 1\ncolumns = [", tmp_path)
+        read("unit = 1\ncolumns = = 2\n", tmp_path)
     with pytest.raises(FileError, match="readable file"):
         read_threat(tmp_path / "none.toml", shop())
 

@@ -35,7 +35,9 @@ def column_rules(
     Raises:
         FileError: an unknown column, a rule that does not fit its column, or two rules for one column.
     """
-    tables = check_keys(value.get("columns", {}), list(value.get("columns", {})), "[columns]")
+    tables = value.get("columns", {})
+    if not isinstance(tables, Mapping):
+        raise InputError(f"expected columns as tables, [columns.NAME] for each, got {tables!r:.80}.")
     free = _positions(lines, value, schema)
     entries = {name: _Entry(lines, name, tables[name], unit) for name in tables}
     by_name = {feature.name: index for index, feature in enumerate(schema.features)}
