@@ -67,12 +67,12 @@ def test_a_file_is_tried_in_another_process_once(
     files: Path, small: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever passes the checks of its structure may still end the process that reads it."""
-    monkeypatch.setitem(trial._SCRIPTS, "catboost", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    monkeypatch.setitem(trial.SCRIPTS, "catboost", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     with pytest.raises(
         hb.FileError, match=r"a whole catboost model .* got a damaged one \(the reader died of signal 11"
     ):
         opened(files / "c.cbm", small)
-    monkeypatch.setitem(trial._SCRIPTS, "xgboost", "assert content.startswith(b'{L')")
+    monkeypatch.setitem(trial.SCRIPTS, "xgboost", "assert content.startswith(b'{L')")
     first = opened(files / "x.ubj", small)
     monkeypatch.setattr("subprocess.run", None)
     assert opened(files / "x.ubj", small).identity == first.identity

@@ -68,7 +68,7 @@ class Distribution:
         """The likeliest row with as many changes as the budget allows."""
         layout, odds = self.candidates.layout, self.option_log_odds
         best = layout.reduce(odds, lambda rectangle: rectangle.amax(-1)).topk(min(budget, layout.features))
-        chosen = torch.zeros_like(self.candidates.clean)
+        chosen = torch.zeros(len(self.candidates), layout.features, dtype=torch.int64, device=self.log_pi.device)
         # The best slot of a feature that cannot change is slot 0.
         return chosen.scatter(1, best.indices, layout.argmax(odds).gather(1, best.indices))
 

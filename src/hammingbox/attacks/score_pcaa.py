@@ -56,7 +56,7 @@ class ScorePCAA(Search):
             with torch.enable_grad():
                 distribution = Distribution(part.candidates, log_pi[rows])
                 points = distribution.draw(random.select(rows), self.samples, budget=problem.budget)
-                loss = try_points(part, best, rows, points, torch.ones_like(points[..., 0], dtype=torch.bool))
+                loss = try_points(problem, best, rows, points, torch.ones_like(points[..., 0], dtype=torch.bool))
                 chance = distribution.log_chance(points)
                 excess = (distribution.cross_entropy - self.zeta * problem.budget).relu()
                 objective = (_advantage(loss) * chance).mean(1) - self.penalty * excess

@@ -48,7 +48,9 @@ class SparseRS(Search):
             part = problem.take(rows)
             count = max(1, round(self._share_at(step) * problem.budget))
             child = _exchanged(part, here[rows], count, random.select(rows))
-            answer = try_points(part, best, rows, child[:, None], torch.ones_like(child[:, :1], dtype=torch.bool))[:, 0]
+            answer = try_points(problem, best, rows, child[:, None], torch.ones_like(child[:, :1], dtype=torch.bool))[
+                :, 0
+            ]
             better = answer >= loss[rows]
             here[rows] = torch.where(better[:, None], child, here[rows])
             loss[rows] = torch.where(better, answer, loss[rows])

@@ -7,7 +7,7 @@ from tempfile import mkdtemp
 from typing import Any
 from weakref import finalize
 
-from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, AuditJob, run_audit, split_of
+from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of
 from hammingbox.auditing.result import Audit
 from hammingbox.data.read_columns import Frame, source_name
 from hammingbox.data.reading import Reading
@@ -46,6 +46,7 @@ def audit(
     folder: Path | str | None = None,
     seed: int = 0,
     rows_seed: int = 0,
+    what_if: int = WHAT_IF,
     on_progress: OnProgress = lambda _name, _budget, _rows: None,
 ) -> Audit:
     """Attacks rows of every class of a table, and says what falls, in which direction, and what is doubtful about it.
@@ -72,6 +73,7 @@ def audit(
         folder: for the store and the report; a killed audit goes on from it. A temporary one by default.
         seed: of the attacks.
         rows_seed: of the choice of rows.
+        what_if: columns that are frozen, one after the other, and attacked again; 0 for none.
         on_progress: called as rows are done, with the attack, the budget and the number of rows.
 
     Raises:
@@ -95,6 +97,7 @@ def audit(
         attacks=attacks,
         seed=seed,
         rows_seed=rows_seed,
+        what_if=what_if,
     )
     types = like if like is not None else table if not isinstance(table, str | Path) else None
     checkpoint, place = _opened(model, task.splits.schema, types, name, is_kept=folder is not None)

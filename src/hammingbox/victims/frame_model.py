@@ -76,7 +76,7 @@ class FrameModel(Victim):
             return self._ask(table)
         except HammingboxError:
             raise
-        except Exception as error:  # whatever a model of somebody else raises
+        except (Exception, SystemExit) as error:  # whatever a model of somebody else raises
             reason = " ".join(str(error).split())[:_LONGEST_REASON]
             raise VictimError(
                 f"expected the model to answer {len(ids)} rows, got {type(error).__name__}: {reason} "

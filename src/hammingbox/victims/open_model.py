@@ -182,7 +182,7 @@ def _imported(spec: str, schema: Schema, name: str) -> Any:
             found = getattr(found, part)
         if inspect.isfunction(found) and list(inspect.signature(found).parameters) == ["schema"]:
             found = found(schema)
-    except Exception as error:  # whatever the user's module raises
+    except (Exception, SystemExit) as error:  # whatever the user's module raises
         reason = " ".join(str(error).split())[:200]
         raise InputError(
             f"expected an object at --model {spec}, got {type(error).__name__}: {reason}. "

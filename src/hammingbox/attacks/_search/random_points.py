@@ -10,7 +10,7 @@ from hammingbox.types import ManySlots
 def random_points(problem: Problem, random: RowRandom, samples: int) -> ManySlots:
     """Points with epsilon random features changed to random valid slots; fewer where fewer features can change."""
     candidates = problem.candidates
-    batch, features = candidates.clean.shape
+    batch, features = len(candidates), candidates.layout.features
     choices = (candidates.counts - 1)[:, None].expand(batch, samples, features)
     noise = random.uniform(samples, 2, features)
     key = noise[:, :, 0].masked_fill(choices == 0, -1.0)

@@ -106,13 +106,18 @@ class AdditiveSurrogate(Guide):
 
     def learn(self, rows: Int64[Tensor, "batch"], points: ManySlots, logits: Answers) -> None:
         """Makes one step of Kaczmarz' method per point."""
-        for options, answer in zip((self.layout.starts + points).unbind(1), logits.unbind(1), strict=True):
-            changed = (self.layout.slot_of[options] != 0)[..., None]
-            worth = self.worth[rows[:, None], options]  # (batch, features, classes)
-            error = (answer - self.clean[rows])[:, None] - worth.sum(1, keepdim=True)
-            step = error / changed.sum(1, keepdim=True).clamp(min=1)
-            queried = changed & answer.isfinite().all(1)[:, None, None]
-            self.worth[rows[:, None], options] = torch.where(queried, worth + step, worth)
+        queried, changed = logits.isfinite().all(2), points != 0
+        # Each point's share of the error: 1 / changes for an option that changes something, 0 for the others.
+        shared = (changed & queried[..., None]).to(logits.dtype)[..., None].unbind(1)
+        changes = changed.sum(2).clamp(min=1)[..., None, None].unbind(1)
+        rise = torch.where(queried[..., None], logits - self.clean[rows][:, None], 0.0)[:, :, None].unbind(1)
+        options = (rows[:, None, None] * self.layout.options + self.layout.starts + points).transpose(0, 1).flatten(1)
+        table = self.worth.view(-1, self.worth.shape[2])  # (batch x options, classes)
+        shape = (len(rows), points.shape[2], -1)
+        for place, target, share, count in zip(options.unbind(0), rise, shared, changes, strict=True):
+            worth = table.index_select(0, place)
+            error = target - worth.view(shape).sum(1, keepdim=True)
+            table.index_copy_(0, place, worth + (error / count * share).flatten(0, 1))
 
 
 def _changes_to_keep(restarts: RowInt, budget: int) -> RowInt:

@@ -23,9 +23,11 @@ class Relation(ABC):
         kind: what files call this kind of relation.
         name: what messages and reports call it.
         columns: the columns it reads.
+        pointwise: it ties so many columns together that it is checked on single points, not on joint assignments.
     """
 
     kind: ClassVar[str]
+    pointwise: ClassVar[bool] = False
     name: str
     columns: tuple[int, ...]
 

@@ -11,9 +11,10 @@ from hammingbox.threat.rules.formula import Formula, IfWritten, Implies
 from hammingbox.threat.rules.function import Function, Keeps, function_from_json
 from hammingbox.threat.rules.one_hot import OneHot
 from hammingbox.threat.rules.relation import Relation
+from hammingbox.threat.rules.seen_together import SeenTogether
 
 RELATIONS: dict[str, Callable[[Mapping[str, Any], Schema], Relation]] = {
-    kind.kind: kind.from_json for kind in (Determines, Combinations, Formula, Implies, OneHot, IfWritten)
+    kind.kind: kind.from_json for kind in (Determines, Combinations, Formula, Implies, OneHot, IfWritten, SeenTogether)
 }
 """Kinds that a file alone can build; a `Function` needs its owner's code."""
 KINDS = (*RELATIONS, Function.kind)

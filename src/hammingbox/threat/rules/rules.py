@@ -1,7 +1,7 @@
 """Everything that an attacker may do beyond a product set S(x), as one value."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -162,10 +162,18 @@ class Rules:
         """What each row is worth, gain - margin, in ticks; None without gains."""
         if self.gain is None:
             return None
-        if self._gains is None or self.gain.column is None:
-            return self.gain.allowance(None, x)
-        column = self.schema.feature_index(self.gain.column)
-        return self.gain.allowance(self._gains.to(x.device)[x[:, column]], x)
+        return self.gain.allowance(self._gain_of(x), x)
+
+    def worth(self, x: Ids) -> RowInt | None:
+        """What a success on each row is worth to the attacker, and costs the owner, in ticks; None without gains."""
+        if self.gain is None:
+            return None
+        return replace(self.gain, margin=0).allowance(self._gain_of(x), x)
+
+    def _gain_of(self, x: Ids) -> RowInt | None:
+        if self.gain is None or self._gains is None or self.gain.column is None:
+            return None
+        return self._gains.to(x.device)[x[:, self.schema.feature_index(self.gain.column)]]
 
     def complete(self, ids: Ids, x: Ids | None = None) -> tuple[Ids, RowMask]:
         """Rows with their derived columns recomputed.

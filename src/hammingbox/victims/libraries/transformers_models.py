@@ -7,12 +7,12 @@ import numpy as np
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError, missing_library
-from hammingbox.files import damage_as_file_error, read_bytes, sha256
+from hammingbox.files import damage_as_file_error, read_bytes, read_json, sha256
 from hammingbox.text.vocabulary import SPECIAL
 from hammingbox.victims.frames import Array
 from hammingbox.victims.libraries.facts import ModelFacts
 
-WEIGHTS = "model.safetensors"
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
 
 
 def read(folder: Path, schema: Schema) -> ModelFacts:
@@ -36,8 +36,16 @@ def read(folder: Path, schema: Schema) -> ModelFacts:
     except ImportError as error:
         raise missing_library("transformers", "transformers", f"to read {folder}", error) from error
     with damage_as_file_error(folder, "a whole transformers folder"):
+        _check_config(folder)
         local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-        model = transformers.AutoModelForSequenceClassification.from_pretrained(folder, use_safetensors=True, **local)
+        model, loaded = transformers.AutoModelForSequenceClassification.from_pretrained(
+            folder, use_safetensors=True, output_loading_info=True, **local
+        )
+        absent = sorted({*map(str, loaded["missing_keys"]), *map(str, loaded["mismatched_keys"])})
+        if absent:  # the library would go on with random numbers in their place
+            raise FileError(
+                f"expected all weights in {folder / WEIGHTS}, got none that fit for {', '.join(absent[:6])}."
+            )
         tokeniser = transformers.AutoTokenizer.from_pretrained(folder, **local)
     names = model.config.id2label
     classes = tuple(names[place] for place in range(len(names)))
@@ -51,6 +59,27 @@ def read(folder: Path, schema: Schema) -> ModelFacts:
         returns="logits",
         identity=sha256(*(path.name.encode() + b"\n" + read_bytes(path) for path in files)),
     )
+
+
+def _check_config(folder: Path) -> None:
+    """Checks the sizes in a configuration against the weights, before a model of these sizes is built.
+
+    Raises:
+        FileError: the weights are damaged, or the configuration is that of a larger model.
+    """
+    from safetensors import safe_open
+
+    with safe_open(folder / WEIGHTS, framework="np") as file:
+        tensors = len(list(file.keys()))
+    most = (folder / WEIGHTS).stat().st_size
+    config = read_json(folder / CONFIG)
+    for name, value in config.items() if isinstance(config, dict) else ():
+        limit = tensors if "layer" in name else most
+        if isinstance(value, int) and value > limit:
+            raise FileError(
+                f"expected the configuration of a model with {tensors} tensors in {folder / CONFIG}, got {name} = "
+                f"{str(value)[:20]}."
+            )
 
 
 class TextModel:
