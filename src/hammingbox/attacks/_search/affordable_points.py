@@ -32,6 +32,8 @@ def affordable_points(problem: Problem, rows: Shaped[Tensor, "some"]) -> RowFloa
         point counts if its values exist; an upper bound if there are too many to look.
     """
     part = problem.take(rows)
+    if len(rows) == 0:
+        return torch.zeros(0, dtype=torch.float64, device=rows.device)
     if part.purse is None:
         return points_within(part.candidates.counts, part.budget)
     limits, tolls = _limits(part), _whole_tolls(part)
