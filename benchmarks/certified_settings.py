@@ -78,11 +78,13 @@ GROUPS: dict[str, tuple[Setting, ...]] = {
         _certified("linear", 2, 0.8, 0.2),
         _certified("shallow", 2, 0.6, 0.2, hidden=32),
         _certified("windows", 2, 0.8, 0.2, decay=1.0, epochs=8, width=2),
+        _certified("windows", 2, 0.9, 0.3, decay=1.0, epochs=8, width=2),
+        _certified("windows", 1, 0.0, 0.2, decay=1.0, epochs=8, width=2),
     ),
     "B": (
+        _certified("windows", 2, 0.0, 0.1, decay=1.0, epochs=8, ramp=2, width=2),
         _certified("shallow", 2, 0.0, 0.1, ramp=5, hidden=16),
-        _certified("shallow", 2, 0.2, 0.1, ramp=5, hidden=16),
-        _certified("shallow", 2, 0.1, 0.1, ramp=5, hidden=32),
+        _certified("windows", 2, 0.2, 0.1, decay=1.0, epochs=8, ramp=2, width=2),
     ),
     "ablation": tuple(_ablation(hidden, decay) for hidden, decay in ((64, 0.1), (64, 0.5), (64, 1.5), (256, 0.5))),
 }

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field, replace
 
+import torch
+
 from hammingbox.attacks import ATTACKS
 from hammingbox.certificates import CERTIFICATES
 from hammingbox.evaluation.certified_rates import CertifiedRates
@@ -24,7 +26,7 @@ _COLUMNS = (
     Column.number("certified %", ".1f"),
     Column.number("attacked %", ".1f"),
     Column.number("class mean %", ".1f"),
-    Column.text("certified by class %"),
+    Column.text("certified to attacked by class %"),
     Column.number("ms per row", ".3g"),
 )
 
@@ -119,17 +121,16 @@ class CertificateStudy(Study):
 
 def _row(line: Line, rates: CertifiedRates, found: Evaluation, attacked: Evaluation | None) -> tuple[Value, ...]:
     budget = found.threat.budget
-    classes = rates.schema.classes
-    by_class = ", ".join(
-        f"{classes[label]} {100 * rates.certified(budget, label).value:.1f}"
-        for label in sorted(set(found.rows.labels.tolist()))
-    )
     # What either run broke is broken; the attack may have fewer rows.
     fell = set(found.rows.numbers[found.rows.success].tolist())
     if attacked is not None:
         fell |= set(attacked.rows.numbers[attacked.rows.success].tolist())
-    right = found.rows.numbers[found.rows.correct].tolist()
-    standing = sum(number not in fell for number in right) / len(found.rows)
+    standing = found.rows.correct & torch.tensor([number not in fell for number in found.rows.numbers.tolist()])
+    by_class = ", ".join(
+        f"{rates.schema.classes[label]} {100 * rates.certified(budget, label).value:.1f} to "
+        f"{100 * float(standing[found.rows.labels == label].double().mean()):.1f}"
+        for label in sorted(set(found.rows.labels.tolist()))
+    )
     return (
         line.victim.data,
         line.victim.label,
@@ -138,7 +139,7 @@ def _row(line: Line, rates: CertifiedRates, found: Evaluation, attacked: Evaluat
         100 * found.accuracy.value,
         budget,
         100 * rates.certified(budget).value,
-        100 * standing,
+        100 * float(standing.double().mean()),
         100 * rates.class_mean(budget),
         by_class,
         1000 * found.seconds / len(found.rows),

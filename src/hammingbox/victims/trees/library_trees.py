@@ -53,7 +53,9 @@ def library_trees(victim: "FrameModel", model: Any, encode: Callable[[Any], Any]
     )
 
 
-def _readings(frames: Frames, schema: Schema, encode: Callable[[Any], Any] | None) -> Iterator[Sequence[Column] | None]:
+def _readings(
+    frames: Frames, schema: Schema, listed: Mapping[int, Sequence[Any]], encode: Callable[[Any], Any] | None
+) -> Iterator[Sequence[Column] | None]:
     """What the columns of the model may hold: as the model is asked, or else as the model itself says (None)."""
     if encode is not None:
         yield probed(schema, lambda ids: encode(frames.build(ids)))
