@@ -125,7 +125,9 @@ def _show_survey(read: ThreatFile, found: Survey) -> None:
         cells = (_amount(price, unit) for price in (column.cheapest, column.dearest))
         table.add_row(names, f"{column.rows:,}", *(cells if column.is_whole else ("too many to list", "")))
     out.print(table)
-    say(f"S(x) of {found.looked_at:,} rows (each row itself included): {_sizes(found)}")
+    is_bound = any(relation.pointwise for relation in read.rules.relations)
+    sizes = f"{_sizes(found)}{' (at most: rules about many columns at once are not counted)' if is_bound else ''}"
+    say(f"S(x) of {found.looked_at:,} rows (each row itself included): {sizes}")
     for budget, rows in found.attackable.items():
         say(f"budget {plain(_amount(budget, unit))}: pays for some change in {rows:,} of {found.looked_at:,} rows")
     if found.worth is not None:
