@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 import torch
-from jaxtyping import Bool, Int64, Shaped
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
 from hammingbox.errors import InputError
@@ -40,6 +40,10 @@ DEFAULT_MEMORY = 512 * 2**20
 
 _LARGEST_MICRO_BATCH = 512
 """Larger ones exceed the CPU's caches: the Splice LSTM is 2.5 times slower at 4096 rows than at 512."""
+
+_LARGEST_TABLE = 4096
+"""Rows in one call of a black box, where a call costs more than its rows: XGBoost spends as long on the frame of a call
+as on 1,000 rows of it."""
 
 
 class Scores(NamedTuple):
@@ -193,6 +197,8 @@ class Problem:
 
     def may_query(self, rows: PointRows) -> Bool[Tensor, "points"]:
         """The points of a ragged list, in its order, that are within the query limit of their rows."""
+        if self.meter.limit is None:
+            return torch.ones_like(rows, dtype=torch.bool)
         # A part of a batch may hold a row several times, as a beam does: all its copies share the limit.
         return place_in_row(self.rows[rows]) < self.remaining[rows]
 
@@ -205,11 +211,15 @@ class Problem:
         return able
 
     def judge(self, rows: PointRows, logits: Logits) -> Scores:
-        """Loss and success of points with these logits, which may come from the victim or a model of it. No cost."""
+        """Loss and success of points with these logits. No cost."""
         goal = self.goal.take(rows)
         margin = goal.margin(logits)
         loss = margin if self.objective == "margin" else goal.cross_entropy(logits)
         return Scores(loss.float(), margin > 0)
+
+    def predicted_loss(self, logits: Float[Tensor, "batch *sets classes"]) -> Float[Tensor, "batch *sets"]:
+        """Losses of logits that a model of the victim predicts, one or many sets for each row. No cost."""
+        return self.goal.margin(logits) if self.objective == "margin" else self.goal.cross_entropy(logits)
 
     @property
     def remaining(self) -> RowInt:
@@ -223,7 +233,8 @@ class Problem:
 
     def micro_batches(self, points: int) -> Iterator[slice]:
         """Slices of a list of points that go through the victim at once."""
-        size = max(1, min(_LARGEST_MICRO_BATCH, self.memory // self._bytes_per_forward))
+        largest = _LARGEST_MICRO_BATCH if self.victim.has_gradient else _LARGEST_TABLE
+        size = max(1, min(largest, self.memory // self._bytes_per_forward))
         return (slice(start, start + size) for start in range(0, max(points, 1), size))
 
     # Soft passes -----------------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ class Sum(Victim):
     def embed(self, ids: Tensor) -> Tensor:
         return self.table[torch.arange(6), ids]
 
-    def head(self, embedded: Tensor, ids: Tensor) -> Tensor:  # noqa: ARG002
+    def head(self, embedded: Tensor, ids: Tensor) -> Tensor:
         score = embedded.sum((1, 2))
         return torch.stack([score, -score], 1)
 
@@ -179,12 +179,14 @@ def test_the_document_gives_the_same_space() -> None:
         assert again.to_json() == space.to_json()
         one, two = space.candidates(ROWS), again.candidates(ROWS)
         assert torch.equal(one.valid, two.valid)
-        assert one.tolls is not None and two.tolls is not None and torch.equal(one.tolls, two.tolls)
+        assert one.tolls is not None
+        assert two.tolls is not None
+        assert torch.equal(one.tolls, two.tolls)
 
 
 def test_the_budget_is_in_ticks() -> None:
     assert ThreatModel(SPACES["both"], 1000).budget == 1000
-    with pytest.raises(InputError, match="ticks of 0.1 EUR"):
+    with pytest.raises(InputError, match=r"ticks of 0\.1 EUR"):
         ThreatModel(SPACES["both"], -1)
     with pytest.raises(InputError, match=r"0\.\.6 changed features"):
         ThreatModel(SPACES["relations"], 7)

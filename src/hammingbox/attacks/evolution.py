@@ -67,7 +67,7 @@ class Evolution(Search):
                 known = visited.knows(rows, visited.keys(points))
                 children = torch.where(known[..., None, None], fresh, children)
                 points = _decode(part, children)
-            loss = try_points(part, best, rows, points, visited.visit(rows, points))
+            loss = try_points(problem, best, rows, points, visited.visit(rows, points))
             better = loss > fitness[rows]
             genes[rows] = torch.where(better[..., None, None], children, parents)
             fitness[rows] = torch.where(better, loss, fitness[rows])

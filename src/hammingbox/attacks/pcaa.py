@@ -162,7 +162,7 @@ class PCAA(Search):
             if self.carry:
                 last[rows] = pi.log_pi
             points = self._draw(pi, noise, part, visited, rows, here[rows] if turn else None)
-            loss = try_points(part, best, rows, points, (points != 0).sum(2) <= problem.budget)
+            loss = try_points(problem, best, rows, points, (points != 0).sum(2) <= problem.budget)
             here[rows] = points[torch.arange(len(rows), device=rows.device), loss.argmax(1)]
             waited[rows] = torch.where(best.loss[rows] > before, 0, waited[rows] + 1)
 

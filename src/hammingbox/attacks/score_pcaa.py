@@ -59,7 +59,7 @@ class ScorePCAA(Search):
             with torch.enable_grad():
                 distribution = Distribution(part.candidates, log_pi[rows])
                 points = distribution.draw(random.select(rows), self.samples, budget=problem.budget, purse=part.purse)
-                loss = try_points(part, best, rows, points, torch.ones_like(points[..., 0], dtype=torch.bool))
+                loss = try_points(problem, best, rows, points, torch.ones_like(points[..., 0], dtype=torch.bool))
                 chance = distribution.log_chance(points)
                 weights = None if part.purse is None else change_weights(part)
                 limit = self.zeta * (most[rows] if isinstance(most, torch.Tensor) else most)

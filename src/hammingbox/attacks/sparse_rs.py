@@ -53,7 +53,9 @@ class SparseRS(Search):
                 child = _exchanged(part, here[rows], max(1, round(share * problem.budget)), random.select(rows))
             else:
                 child = _paid_exchange(part, here[rows], share, random.select(rows))
-            answer = try_points(part, best, rows, child[:, None], torch.ones_like(child[:, :1], dtype=torch.bool))[:, 0]
+            answer = try_points(problem, best, rows, child[:, None], torch.ones_like(child[:, :1], dtype=torch.bool))[
+                :, 0
+            ]
             better = answer >= loss[rows]
             here[rows] = torch.where(better[:, None], child, here[rows])
             loss[rows] = torch.where(better, answer, loss[rows])

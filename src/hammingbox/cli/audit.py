@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, AuditJob, run_audit, split_of
+from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of
 from hammingbox.auditing.result import Audit
-from hammingbox.cli.class_tables import show_class_budgets
+from hammingbox.cli.class_tables import show_class_budgets, show_what_if
 from hammingbox.cli.console import plain, print_json, progress, say
-from hammingbox.cli.findings import show_findings
+from hammingbox.cli.findings import exit_if_nothing_attacked, show_findings
 from hammingbox.cli.options import (
     BatchSize,
     DataDir,
@@ -74,6 +74,12 @@ def audit(
         ),
     ] = None,
     attacks: Annotated[str, typer.Option(help="Attacks, separated by commas.")] = ",".join(ATTACKS),
+    what_if: Annotated[
+        int,
+        typer.Option(
+            min=0, max=1000, help="Attack again with each of the N most telling columns frozen, to see what that helps."
+        ),
+    ] = WHAT_IF,
     immutable: Immutable = None,
     forbid: Forbid = None,
     schema_file: SchemaFile = None,
@@ -103,6 +109,7 @@ def audit(
         attacks=[name.strip() for name in attacks.split(",")],
         seed=seed,
         rows_seed=rows_seed,
+        what_if=what_if,
         batch_size=batch_size,
         memory=memory * 2**20,
     )
@@ -115,22 +122,34 @@ def audit(
         def show_progress(name: str, budget: int, rows: int) -> None:
             bars.update(bar, advance=rows, description=f"{name}, {budget_text(budget, space)}")
 
-        found = run_audit(job, checkpoint, place, out_dir, show_progress)
+        def show_column(name: str) -> None:
+            bars.update(bar, description=f"{name} frozen")
+
+        found = run_audit(job, checkpoint, place, out_dir, show_progress, show_column)
     if json:
         print_json(_as_json(found))
-        return
+    else:
+        _show(found, out_dir)
+    exit_if_nothing_attacked(found.findings)
+
+
+def _show(found: Audit, folder: Path) -> None:
+    """What is doubtful first, then the headline and the tables."""
+    show_findings(found.findings)
     say(f"[bold]{plain(found.headline)}[/]")
     show_class_budgets(found.classes)
     for attack, refused, reason in found.comparison.summary.refused:
         say(f"{plain(attack)} at budget {', '.join(map(str, refused))} was refused: {plain(reason)}")
-    show_findings(found.findings)
-    say(f"records: {plain(out_dir / FILE)}\nreport: {plain(out_dir / PAGE)}")
+    if found.what_if is not None and found.what_if.lines:
+        show_what_if(found.what_if)
+    say(f"records: {plain(folder / FILE)}\nreport: {plain(folder / PAGE)}")
 
 
 def _as_json(found: Audit) -> dict[str, object]:
     return {
         "headline": found.headline,
         "budgets": {budget: rates.to_json() for budget, rates in found.classes.items()},
+        "what_if": None if found.what_if is None else found.what_if.to_json(),
         "findings": [f"{finding.severity}: {finding.check}: {finding.seen}" for finding in found.findings],
         "records": str(found.folder / FILE),
         "report": str(found.folder / PAGE),

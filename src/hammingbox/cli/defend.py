@@ -148,8 +148,8 @@ def defend(
     robust = facts["robust_validation_accuracy"]
     attacked = "" if robust is None else f", [bold]{100 * robust:.1f} %[/] of attacked validation rows"
     say(
-        f"{facts['model']} on {plain(data)}, defended by {defence} at {budget_text(threat.budget, space)}: test accuracy "
-        f"[bold]{100 * facts['test_accuracy']:.2f} %[/]{attacked}, {classes_in_words(facts)} "
+        f"{facts['model']} on {plain(data)}, defended by {defence} at {budget_text(threat.budget, space)}: "
+        f"test accuracy [bold]{100 * facts['test_accuracy']:.2f} %[/]{attacked}, {classes_in_words(facts)} "
         f"({facts['epochs']} epochs, {facts['seconds']:.0f} s, {facts['cost_of_an_epoch']:.1f} x a standard epoch), "
         f"{'already in' if done else 'written to'} {plain(out_dir)}"
     )

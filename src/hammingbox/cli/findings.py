@@ -72,10 +72,13 @@ def diagnose(
     threats = [ThreatModel(space, budget) for budget in sorted(budgets_from(budgets, space, (1, 2, 3)))]
     with progress() as bars:
         bar = bars.add_task("diagnose", total=len(PROBES) * len(threats))
+
+        def show(name: str, budget: int) -> None:
+            bars.update(bar, advance=1, description=f"{name}, {budget_text(budget, space)}")
+
         found = diagnose_data(task.splits) + probe_victim(
-            opened, part, threats, goal=goal_from(sources, targets), seed=seed,
-            on_attack=lambda name, budget: bars.update(bar, advance=1, description=f"{name}, {budget_text(budget, space)}"),
-        )  # fmt: skip
+            opened, part, threats, goal=goal_from(sources, targets), seed=seed, on_attack=show
+        )
     findings = by_severity(found)
     if json:
         print_json({"findings": [finding.to_json() for finding in findings]})

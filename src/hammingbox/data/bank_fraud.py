@@ -7,6 +7,7 @@ the published prices as a threat.toml.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -59,11 +60,14 @@ def load(*, data_dir: Path | None = None) -> Splits:
         raise FileError(f"expected the labels 0 and 1 in {path}, got others. Get the file again.")
     schema = Schema(tuple(features), _CLASSES)
     data = Dataset(schema, torch.from_numpy(np.stack(ids, 1)), torch.from_numpy(labels), "bank_fraud")
-    known = np.flatnonzero(months < _FIRST_TEST_MONTH)
-    if not len(known) or len(known) == len(months):
+    # The file has the legitimate rows first: shuffled once and for all, the first rows of a part are a fair sample.
+    order = np.random.default_rng(0).permutation(len(months))
+    is_test = months[order] >= _FIRST_TEST_MONTH
+    known, test = order[~is_test], order[is_test]
+    if not len(known) or not len(test):
         raise FileError(f"expected months before and from {_FIRST_TEST_MONTH} on in {path}, got only some.")
     kept = np.arange(len(known)) % _VALIDATION_SHARE == 0
-    parts = (known[~kept], known[kept], np.flatnonzero(months >= _FIRST_TEST_MONTH))
+    parts = (known[~kept], known[kept], test)
     return Splits(*(data.take(torch.from_numpy(part)) for part in parts))
 
 
@@ -91,7 +95,7 @@ def _encoded(name: str, values: Sequence[str]) -> tuple[Feature, np.ndarray]:
     if name in _BINNED:
         numbers = np.array(values, dtype=np.float64)
         edges = np.linspace(numbers.min(), numbers.max(), _BINS + 1)
-        texts = tuple(f"{low:g} to {high:g}" for low, high in zip(edges[:-1], edges[1:], strict=True))
+        texts = tuple(f"{low:g} to {high:g}" for low, high in pairwise(edges))
         # A value on an edge belongs to the bin below it, as in the published cut.
         return Feature(name, texts), np.searchsorted(edges[1:-1], numbers, side="left")
     if name in ("device_os", "source", "employment_status"):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from hammingbox.attacks import attack_named
 from hammingbox.data.dataset import Dataset
@@ -19,7 +20,7 @@ from hammingbox.report.run_rows import RunFacts
 from hammingbox.report.summary import VictimSummary
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.executor import Executor
-from hammingbox.running.record import evaluate_into
+from hammingbox.running.record import evaluate_into, refuse_into
 from hammingbox.running.store import Store
 from hammingbox.threat.amount import amount_of
 from hammingbox.threat.goal import AnyOther, Goal
@@ -144,7 +145,7 @@ def compare_attacks(
     strongest = max(threats, key=lambda threat: threat.budget)
     queried = [*job.doubts, *diagnose_victim(checkpoint.victim, job.rows, strongest, goal=job.goal)]
     results = ResultSet(
-        Path(job.data).name,
+        (job.source or DataReference(job.data)).rows_of(job.split),
         job.rows.schema,
         goal=goal_in_words(job.goal.to_json()),
         sample=None if job.source is None else job.source.sample,
@@ -181,14 +182,19 @@ def _cell(
         seed=job.seed,
         planned=len(job.rows), weights=weights_digest(checkpoint.victim),
     )  # fmt: skip
+    noted: dict[str, Any] = {
+        "goal": job.goal, "name": name, "place": str(place), "source": job.source or job.data, "split": job.split,
+        "seed": job.seed,
+    }  # fmt: skip
     if attack.needs_gradient and not checkpoint.victim.has_gradient:
+        reason = f"{name} needs gradients, and this model has none."
+        refuse_into(store, checkpoint, job.rows, threat, attack, reason, **noted)
         on_progress(name, threat.budget, len(job.rows))
-        return replace(facts, refused=f"{name} needs gradients, and this model has none."), None
+        return replace(facts, refused=reason), None
     try:
         found = evaluate_into(
-            store, checkpoint, job.rows, threat, attack, goal=job.goal, name=name, place=str(place),
-            source=job.source or job.data, split=job.split, seed=job.seed, batch_size=job.batch_size, memory=job.memory,
-            executor=job.executor, on_rows=on_rows,
+            store, checkpoint, job.rows, threat, attack, batch_size=job.batch_size, memory=job.memory,
+            executor=job.executor, on_rows=on_rows, **noted,
         )  # fmt: skip
     except TooExpensiveError as error:
         on_progress(name, threat.budget, len(job.rows) - done)

@@ -1,5 +1,4 @@
-"""What evasion costs: the cheapest one found for each row with its bill, what the owner stands to lose, and which price
-would have to rise."""
+"""What evasion costs: each row's cheapest one with its bill, the owner's loss, and which price would have to rise."""
 
 from dataclasses import dataclass
 

@@ -1,5 +1,7 @@
 """How many points each row can afford."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from jaxtyping import Int64, Shaped
@@ -30,6 +32,8 @@ def affordable_points(problem: Problem, rows: Shaped[Tensor, "some"]) -> RowFloa
         point counts if its values exist; an upper bound if there are too many to look.
     """
     part = problem.take(rows)
+    if len(rows) == 0:
+        return torch.zeros(0, dtype=torch.float64, device=rows.device)
     if part.purse is None:
         return points_within(part.candidates.counts, part.budget)
     limits, tolls = _limits(part), _whole_tolls(part)
@@ -109,7 +113,8 @@ def _sparse(problem: Problem, row: int, limits: Int64[Tensor, "3"]) -> float:
     limit = limits.cpu().numpy()
     tolls = _whole_tolls(problem)[row][moves].cpu().numpy() * (limit > 0)
     owner = candidates.layout.feature_of[moves].cpu().numpy()
-    sums, counts = np.zeros((1, 3), dtype=np.int64), np.ones(1)
+    sums: Any = np.zeros((1, 3), dtype=np.int64)
+    counts: Any = np.ones(1)
     for feature in np.unique(owner):
         prices, times = np.unique(tolls[owner == feature], axis=0, return_counts=True)
         more = (sums[:, None] + prices).reshape(-1, 3)

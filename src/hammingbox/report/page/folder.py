@@ -61,8 +61,9 @@ def read_contents(folder: Path, *, queried: Mapping[str, Sequence[Finding]] | No
             for line in commands(runs, spaces, store.goal(runs[0]), folder)
         ]
         environments = _environments(store, [run for runs in groups for run in runs])
+        measured = [read_measured(_folder_of(folder), store, runs) for runs in groups]
     findings = [_findings(results, runs, queried or {}) for runs, results in zip(groups, result_sets, strict=True)]
-    return Contents(result_sets, findings, lines, environments, FILE, read_measured(_folder_of(folder)))
+    return Contents(result_sets, findings, lines, environments, FILE, measured)
 
 
 def _folder_of(place: Path) -> Path:
@@ -82,9 +83,9 @@ def _comparable(store: Store) -> list[list[Run]]:
 
 def _result_set(store: Store, runs: Sequence[Run]) -> ResultSet:
     schema, key = store.schema(runs[0]), runs[0].key
-    part = "" if key.split == "test" else f" ({key.split} rows)"
+    noted = DataReference.from_text(key.data, runs[0].source) if runs[0].source else DataReference(key.data)
     results = ResultSet(
-        data=Path(key.data).name + part,
+        data=noted.rows_of(key.split),
         schema=schema,
         space=space_in_words(store.space(runs[0])),
         goal=goal_in_words(store.goal(runs[0])),

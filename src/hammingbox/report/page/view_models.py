@@ -1,7 +1,7 @@
 """What the template shows of a result set: numbers as they are computed, curves as SVG, one view per victim."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import isnan, log10
 
@@ -9,6 +9,7 @@ from hammingbox.evaluation.class_rates import ClassRate, ClassRates
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.report.band import BandLine, band
 from hammingbox.report.breakdown import FeatureChanges, WhatIf, by_feature, what_if
+from hammingbox.report.evasion_bills import EvasionBills, evasion_bills
 from hammingbox.report.glossary import explained
 from hammingbox.report.measured_what_if import MeasuredWhatIf
 from hammingbox.report.page import charts
@@ -16,7 +17,6 @@ from hammingbox.report.page.packing import Packed
 from hammingbox.report.recommendations import Recommendation, recommendations
 from hammingbox.report.result_set import ResultSet
 from hammingbox.report.status import NOT_ATTACKED, STATUSES
-from hammingbox.report.evasion_bills import EvasionBills, evasion_bills
 from hammingbox.report.summary import Cell, VictimSummary
 
 WORST = "worst case"
@@ -234,6 +234,7 @@ class ResultSetView:
     results: ResultSet
     packed: Packed
     findings: Sequence[Finding]
+    measured: Mapping[str, MeasuredWhatIf] = field(default_factory=dict)
 
     @cached_property
     def victims(self) -> list[VictimView]:

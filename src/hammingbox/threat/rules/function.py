@@ -108,7 +108,7 @@ def import_function(name: str) -> Keeps:
         ) from error
     if not callable(found):
         raise InputError(f"expected a function at {name!r}, got {type(found).__name__}.")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def function_not_passed(name: str) -> InputError:
