@@ -8,7 +8,7 @@ from hammingbox.attacks._search.changes import Changes, read_changes, write_chan
 from hammingbox.attacks._search.guide import Answers, Gains, Guide
 from hammingbox.attacks._search.incumbent import Incumbent
 from hammingbox.attacks._search.knapsack import pack_samples
-from hammingbox.attacks._search.random_points import random_changes
+from hammingbox.attacks._search.random_points import random_changes, random_counts
 from hammingbox.attacks._search.visited import Visited, first_in_row
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
@@ -95,7 +95,7 @@ class AdditiveSurrogate(Guide):
     ) -> tuple[ManySlots, Bool[Tensor, "batch count"]]:
         """`new_starts` where changes have prices. A restart keeps a random share of the best row's changes.
 
-        Every other restart keeps none of them. What is kept is paid first, then random changes.
+        Every other restart keeps none of them. What is kept is paid first, then a random number of random changes.
         """
         slots, key = random_changes(problem, random, _POOL)
         coin = random.uniform(_POOL, 1 + slots.shape[2])
@@ -105,7 +105,8 @@ class AdditiveSurrogate(Guide):
         kept = keeps & (known != 0)
         wanted = torch.where(kept, known, slots)
         assert problem.purse is not None
-        points = pack_samples(problem.candidates, problem.purse, problem.budget, wanted, key + kept)
+        room = random_counts(problem, random, _POOL)
+        points = pack_samples(problem.candidates, problem.purse, room, wanted, key + kept)
         owner = torch.arange(len(rows), device=rows.device).repeat_interleave(_POOL)
         logits = self._logits(rows, self.layout.starts + points)
         expected = problem.judge(owner, logits.flatten(0, 1)).loss.view(len(rows), _POOL)
