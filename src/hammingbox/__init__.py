@@ -71,6 +71,8 @@ from hammingbox.errors import (
     InputError,
     TooExpensiveError,
     VictimError,
+    VictimRaisedError,
+    WorkerError,
 )
 from hammingbox.evaluation.accuracy import accuracy, correctly_classified
 from hammingbox.evaluation.certificates import Certificates
@@ -80,6 +82,7 @@ from hammingbox.evaluation.confusion import Confusion, confusion
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
 from hammingbox.evaluation.drawing import Draw, draw_rows
 from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rates import Rate, WeightedRate
 from hammingbox.evaluation.result_files import read_results, verify, write_results
 from hammingbox.evaluation.rows import Rows
@@ -88,6 +91,8 @@ from hammingbox.problem import Problem
 from hammingbox.running.certify import certify, certify_into
 from hammingbox.running.evaluate import evaluate
 from hammingbox.running.executor import Executor, Serial
+from hammingbox.running.processes import Processes
+from hammingbox.running.ray_cluster import RayCluster
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.run_spec import RunSpec
 from hammingbox.running.store import MemoryStore, Store, open_store
@@ -165,6 +170,7 @@ __all__ = [
     "Exact",
     "Executor",
     "Exhaustive",
+    "FailedRow",
     "Feature",
     "FileError",
     "Finding",
@@ -187,8 +193,10 @@ __all__ = [
     "PAdvT",
     "Passes",
     "Problem",
+    "Processes",
     "Random",
     "Rate",
+    "RayCluster",
     "Relaxation",
     "RobustClassifier",
     "RowGoals",
@@ -220,7 +228,9 @@ __all__ = [
     "Verification",
     "Victim",
     "VictimError",
+    "VictimRaisedError",
     "WeightedRate",
+    "WorkerError",
     "accuracy",
     "audit",
     "build",

@@ -17,6 +17,7 @@ from hammingbox.data.table import load_table
 from hammingbox.data.table_schema import TableSchema
 from hammingbox.errors import InputError
 from hammingbox.report.comparison import OnProgress
+from hammingbox.running.executor import Executor
 from hammingbox.running.tasks import SpaceChanges, Task
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.space import Space
@@ -46,6 +47,7 @@ def audit(
     folder: Path | str | None = None,
     seed: int = 0,
     rows_seed: int = 0,
+    executor: Executor | None = None,
     on_progress: OnProgress = lambda _name, _budget, _rows: None,
 ) -> Audit:
     """Attacks rows of every class of a table, and says what falls, in which direction, and what is doubtful about it.
@@ -72,6 +74,7 @@ def audit(
         folder: for the store and the report; a killed audit goes on from it. A temporary one by default.
         seed: of the attacks.
         rows_seed: of the choice of rows.
+        executor: who computes the batches, such as ``hb.Processes(4)``; this process by default.
         on_progress: called as rows are done, with the attack, the budget and the number of rows.
 
     Raises:
@@ -95,6 +98,7 @@ def audit(
         attacks=attacks,
         seed=seed,
         rows_seed=rows_seed,
+        executor=executor,
     )
     types = like if like is not None else table if not isinstance(table, str | Path) else None
     checkpoint, place = _opened(model, task.splits.schema, types, name, is_kept=folder is not None)

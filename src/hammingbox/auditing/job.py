@@ -13,6 +13,7 @@ from hammingbox.evaluation.drawing import Draw
 from hammingbox.problem import DEFAULT_MEMORY
 from hammingbox.report.comparison import ComparisonJob, OnProgress, compare_attacks
 from hammingbox.report.page.folder import write_report
+from hammingbox.running.executor import Executor
 from hammingbox.running.store import open_store
 from hammingbox.running.tasks import SpaceChanges, Task
 from hammingbox.seeding import check_seed
@@ -45,8 +46,9 @@ class AuditJob:
         attacks: names of the attacks.
         seed: of the attacks.
         rows_seed: of the choice of rows.
-        batch_size: rows attacked together; it changes speed, not results.
+        batch_size: rows attacked together; it changes speed, not results. 256 by default, fewer with workers.
         memory: bytes for a micro-batch.
+        executor: who computes the batches; this process by default.
     """
 
     task: Task
@@ -60,8 +62,9 @@ class AuditJob:
     attacks: Sequence[str] = ATTACKS
     seed: int = 0
     rows_seed: int = 0
-    batch_size: int = 256
+    batch_size: int | None = None
     memory: int = DEFAULT_MEMORY
+    executor: Executor | None = None
 
     def __post_init__(self) -> None:
         """Checks what can be checked before a model is opened.
@@ -98,6 +101,7 @@ class AuditJob:
             split=self.split,
             batch_size=self.batch_size,
             memory=self.memory,
+            executor=self.executor,
             source=reference,
         )
 

@@ -103,7 +103,7 @@ def measure_what_if(
         return {
             budget: evaluate(
                 victim, rows, ThreatModel(space, budget), attack_named(attack), goal=job.goal, seed=job.seed,
-                batch_size=job.batch_size, memory=job.memory,
+                batch_size=job.batch_size, memory=job.memory, executor=job.executor,
             ).success_rate
             for budget, attack in attacks.items()
         }  # fmt: skip
