@@ -21,7 +21,6 @@ from torch import Tensor
 from hammingbox import (
     ATTACKS,
     Dataset,
-    Evaluation,
     Executor,
     Feature,
     FullSpace,
@@ -37,6 +36,7 @@ from hammingbox import (
     load_checkpoint,
     open_store,
 )
+from hammingbox.running.dispatch import CrewExecutor
 from hammingbox.running.tasks import Task
 from hammingbox.victims.released import released_victim
 
@@ -60,17 +60,20 @@ def victims(names: list[str]) -> dict[str, tuple[Victim, Task]]:
     return found
 
 
-def timed(run: Callable[[], Evaluation]) -> tuple[float, Rows]:
+def timed(executor: Executor, victim: Victim, data: Dataset, threat: ThreatModel, attack: str) -> tuple[float, Rows]:
+    """Seconds of a run, and what came out."""
     begin = perf_counter()
-    rows = run().rows
-    return perf_counter() - begin, rows
+    found = evaluate(
+        victim, data, threat, ATTACKS[attack](), batch_size=-(-len(data) // BATCHES), executor=executor
+    )  # fmt: skip
+    return perf_counter() - begin, found.rows
 
 
 def equal(a: Rows, b: Rows) -> bool:
     return all(torch.equal(getattr(a, field.name), getattr(b, field.name)) for field in fields(Rows))
 
 
-def compare(kinds: dict[str, Callable[[int], Executor]], options: argparse.Namespace) -> bool:
+def compare(kinds: dict[str, Callable[[int], CrewExecutor]], options: argparse.Namespace) -> bool:
     """One line per data set, attack and executor; whether all records agree."""
     agree = True
     print(f"budget {BUDGET}, {BATCHES} batches per run, one thread each")
@@ -80,31 +83,17 @@ def compare(kinds: dict[str, Callable[[int], Executor]], options: argparse.Names
         with make(1) as one, make(2) as two:
             for data, (victim, task) in victims(options.data).items():
                 part, threat = task.part("test", options.rows), ThreatModel(task.space(), BUDGET)
-                size = -(-options.rows // BATCHES)
-                warm = part.take(slice(0, 2 * BATCHES))
                 for executor in (one, two):
-                    evaluate(victim, warm, threat, ATTACKS["random"](), batch_size=1, executor=executor)
+                    executor.start()
+                    timed(executor, victim, part, ThreatModel(threat.space, 0), "random")
                 for attack in options.attacks:
-
-                    def run(
-                        executor: Executor,
-                        victim: Victim = victim,
-                        part: Dataset = part,
-                        threat: ThreatModel = threat,
-                        attack: str = attack,
-                        size: int = size,
-                    ) -> Evaluation:
-                        return evaluate(victim, part, threat, ATTACKS[attack](), batch_size=size, executor=executor)
-
-                    (none, plain), (first, alone), (both, shared) = (
-                        timed(lambda executor=executor: run(executor))
-                        for executor in (Serial(), one, two)  # type: ignore[misc]
-                    )
+                    none, plain = timed(Serial(), victim, part, threat, attack)
+                    first, alone = timed(one, victim, part, threat, attack)
+                    both, shared = timed(two, victim, part, threat, attack)
                     agree &= equal(plain, alone) and equal(plain, shared)
-                    overhead = 100 * (first / none - 1)
                     print(
                         f"| {data} | `{attack}` | {len(part)} | {kind} | {none:.2f} | {first:.2f} | {both:.2f} "
-                        f"| {first / both:.2f} | {WANTED.get(attack, 0):.1f} | {overhead:.1f} "
+                        f"| {first / both:.2f} | {WANTED.get(attack, 0):.1f} | {100 * (first / none - 1):.1f} "
                         f"(at most {MOST_OVERHEAD:.0f}) |",
                         flush=True,
                     )
@@ -128,16 +117,17 @@ class Free(Victim):
         return self.get_buffer("answers")[ids[:, 0]]
 
 
-def driver_limit(kinds: dict[str, Callable[[int], Executor]], rows: int = 20_000) -> None:
+def driver_limit(kinds: dict[str, Callable[[int], CrewExecutor]], rows: int = 20_000) -> None:
     """Rows per second that one driver hands out, takes back and records when computing them costs almost nothing."""
     schema = Schema(tuple(Feature(f"f{i}", ("a", "b")) for i in range(20)), ("no", "yes"))
     ids = torch.randint(0, 2, (rows, 20), generator=torch.Generator().manual_seed(0))
     data, threat = Dataset(schema, ids, torch.zeros(rows, dtype=torch.int64)), ThreatModel(FullSpace(schema), 0)
     print(f"\nthe driver's limit: {rows:,} rows of 20 columns, budget 0, a victim that costs nothing, into a store")
     print("| executor | batch | rows per second |\n|---|---|---|")
-    for name, make in {"none": lambda _workers: Serial(), **kinds}.items():
-        with make(2) as executor:
-            evaluate(Free(), data.take(slice(0, 64)), threat, ATTACKS["random"](), batch_size=8, executor=executor)
+    for name, executor in {"none": Serial(), **{kind: make(2) for kind, make in kinds.items()}}.items():
+        with executor:
+            if isinstance(executor, CrewExecutor):
+                executor.start()
             for size in (64, 256, 1024):
                 with tempfile.TemporaryDirectory() as folder, open_store(Path(folder), create=True) as store:
                     begin = perf_counter()
@@ -154,7 +144,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=192)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    kinds: dict[str, Callable[[int], Executor]] = {}
+    kinds: dict[str, Callable[[int], CrewExecutor]] = {}
     if "processes" in options.only:
         kinds["processes"] = Processes
     if "ray" in options.only:

@@ -81,9 +81,15 @@ def workers_of(driver: int) -> list[int]:
 
 
 def actors() -> list[int]:
-    """The actors of all drivers on this machine."""
-    names = ((process.pid, " ".join(process.info["cmdline"] or ())) for process in psutil.process_iter(["cmdline"]))
-    return [pid for pid, name in names if name.startswith("ray::RayWorker")]
+    """The actors of the cluster that was started here, whose nodes are children of this process."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        try:
+            if " ".join(process.cmdline()).startswith("ray::RayWorker"):
+                found.append(process.pid)
+        except psutil.Error:  # it ended meanwhile
+            continue
+    return found
 
 
 def torn(

@@ -82,6 +82,10 @@ class Crew(ABC):
         """
 
     @abstractmethod
+    def is_ready(self) -> bool:
+        """Whether all workers have started."""
+
+    @abstractmethod
     def has_room(self) -> bool:
         """Whether some worker can take a batch. Few batches wait, so that others may share the run."""
 
@@ -107,6 +111,16 @@ class CrewExecutor(Executor):
     @abstractmethod
     def crew(self) -> Crew:
         """The workers, started now if there are none."""
+
+    def start(self) -> None:
+        """Starts all workers and waits for them; without it they start with the first run, which does not wait.
+
+        Raises:
+            WorkerError: they cannot be started.
+        """
+        crew = self.crew()
+        while not crew.is_ready():
+            crew.wait()
 
     def batch_size(self, rows: int, most: int = BATCH_SIZE) -> int:
         """Batches that several workers can share, the same for every number of them."""

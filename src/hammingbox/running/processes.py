@@ -153,6 +153,10 @@ class _ProcessCrew(Crew):
             if worker.is_ready:
                 worker.prepare(self._parcel)
 
+    def is_ready(self) -> bool:
+        """Whether all processes have imported what they need."""
+        return all(worker.is_ready for worker in self._workers)
+
     def has_room(self) -> bool:
         """Whether some worker is idle, or about to be."""
         return any(map(_can_take, self._workers))

@@ -208,6 +208,10 @@ class _RayCrew(Crew):
         actor.prepared.append(actor.handle.prepare.remote(new, parcel.run, list(parcel.parts), self._tables))
         actor.held = set(parcel.parts)
 
+    def is_ready(self) -> bool:
+        """Whether the cluster has started all actors."""
+        return all(actor.is_ready for actor in self._actors)
+
     def has_room(self) -> bool:
         """Whether some actor is idle, or about to be."""
         return any(actor.can_take for actor in self._actors)
