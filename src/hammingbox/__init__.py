@@ -72,6 +72,8 @@ from hammingbox.errors import (
     InputError,
     TooExpensiveError,
     VictimError,
+    VictimRaisedError,
+    WorkerError,
 )
 from hammingbox.evaluation.accuracy import accuracy, correctly_classified
 from hammingbox.evaluation.certificates import Certificates
@@ -81,6 +83,7 @@ from hammingbox.evaluation.confusion import Confusion, confusion
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
 from hammingbox.evaluation.drawing import Draw, draw_rows
 from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.plausibility import Plausibility, plausibility_of
 from hammingbox.evaluation.rates import Rate, WeightedRate
 from hammingbox.evaluation.result_files import read_results, verify, write_results
@@ -90,6 +93,8 @@ from hammingbox.problem import Problem
 from hammingbox.running.certify import certify, certify_into
 from hammingbox.running.evaluate import evaluate
 from hammingbox.running.executor import Executor, Serial
+from hammingbox.running.processes import Processes
+from hammingbox.running.ray_cluster import RayCluster
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.run_spec import RunSpec
 from hammingbox.running.store import MemoryStore, Store, open_store
@@ -172,6 +177,7 @@ __all__ = [
     "Executor",
     "Exhaustive",
     "ExhaustiveTraining",
+    "FailedRow",
     "Feature",
     "FileError",
     "Finding",
@@ -195,8 +201,10 @@ __all__ = [
     "Passes",
     "Plausibility",
     "Problem",
+    "Processes",
     "Random",
     "Rate",
+    "RayCluster",
     "Relaxation",
     "RobustClassifier",
     "RowGoals",
@@ -232,7 +240,9 @@ __all__ = [
     "Verification",
     "Victim",
     "VictimError",
+    "VictimRaisedError",
     "WeightedRate",
+    "WorkerError",
     "accuracy",
     "audit",
     "build",

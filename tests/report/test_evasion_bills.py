@@ -47,7 +47,7 @@ class Rule(Victim):
     def embed(self, ids: Tensor) -> Tensor:
         return ids.float()[:, :, None]
 
-    def head(self, embedded: Tensor, ids: Tensor) -> Tensor:  # noqa: ARG002
+    def head(self, embedded: Tensor, ids: Tensor) -> Tensor:
         device, phone, limit = embedded[:, :, 0].unbind(1)
         fine = ((phone == 1) | ((device == 1) & (limit == 0))).float()
         return torch.stack([fine, 1 - fine], 1) * 4
@@ -61,7 +61,8 @@ def results() -> ResultSet:
         threat = ThreatModel(RuledSpace(FullSpace(SCHEMA), RULES), budget)
         rows = evaluate(Rule(), data, threat, Exhaustive(), goal=Direction("fraud", "ok")).rows
         facts = RunFacts(
-            victim="rule", attack="exhaustive", name="exhaustive", settings="", budget=Amount(budget, EURO), seed=0, planned=3
+            victim="rule", attack="exhaustive", name="exhaustive", settings="", budget=Amount(budget, EURO), seed=0,
+            planned=3,
         )  # fmt: skip
         found.add(facts, rows)
     return found
