@@ -14,9 +14,9 @@ from typing import Any
 
 from mutation.faults import PACKAGE, ROOT, Mutant
 
-SLOWEST_TEST = 6.0
+SLOWEST_TEST = 3.0
 """Seconds: a test that takes longer is never chosen."""
-MOST_SECONDS = 12.0
+MOST_SECONDS = 5.0
 """Processor time of the tests for one fault, as recorded."""
 
 
