@@ -31,9 +31,12 @@ from hammingbox.cli.options import (
     Seed,
     Split,
     Task,
+    ThreatFile,
     To,
     VictimPath,
     attack_from,
+    budget_from,
+    budget_text,
     changes_from,
     device_from,
     goal_from,
@@ -59,7 +62,9 @@ def attack(
     model: ModelSpec = None,
     model_name: ModelName = "",
     name: Annotated[str, typer.Option("--attack", help=f"Attack: {', '.join(ATTACKS)}.")] = "auto",
-    budget: Annotated[int, typer.Option(help="At most this many changed features.")] = 3,
+    budget: Annotated[
+        str | None, typer.Option(help="At most this many changed features (3); with --threat, an amount of money.")
+    ] = None,
     rows: Rows = None,
     rows_per_class: RowsPerClass = None,
     draw: DrawHow = None,
@@ -83,6 +88,7 @@ def attack(
     full_space: FullSpaceFlag = False,
     protect: Protect = None,
     neighbours: Neighbours = None,
+    threat_file: ThreatFile = None,
     batch_size: BatchSize = 256,
     memory: Memory = 512,
     device: Device = "cpu",
@@ -94,11 +100,12 @@ def attack(
     checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
     checkpoint.victim.to(device_from(device))
     part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed, positive)
-    threat = ThreatModel(task.space(changes_from(immutable, forbid, full_space, protect, neighbours)), budget)
+    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat_file))
+    threat = ThreatModel(space, budget_from(budget, space, 3))
     goal = goal_from(sources, targets)
     with progress() as bars, ExitStack() as stack:
         store = stack.enter_context(MemoryStore() if out_dir is None else open_store(out_dir, create=True))
-        bar = bars.add_task(f"{name}, budget {budget}", total=len(part))
+        bar = bars.add_task(f"{name}, {budget_text(threat.budget, space)}", total=len(part))
         result = evaluate_into(
             store, checkpoint, part, threat, chosen, goal=goal, name=name, place=place, source=reference,
             split=split, seed=seed, batch_size=batch_size, memory=memory * 2**20,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from hammingbox.attacks import attack_named
 from hammingbox.data.dataset import Dataset
@@ -19,9 +20,11 @@ from hammingbox.report.run_rows import RunFacts
 from hammingbox.report.summary import VictimSummary
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.executor import Executor
-from hammingbox.running.record import evaluate_into
+from hammingbox.running.record import evaluate_into, refuse_into
 from hammingbox.running.store import Store
+from hammingbox.threat.amount import amount_of
 from hammingbox.threat.goal import AnyOther, Goal
+from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.space import Space
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import Checkpoint, weights_digest
@@ -45,7 +48,7 @@ class ComparisonJob:
         rows: the rows to attack.
         space: what the attacker may write.
         attacks: names of the attacks.
-        budgets: changes allowed.
+        budgets: changes allowed, or ticks where the space has prices.
         goal: what counts as success.
         seed: of the attacks.
         split: which part of the data the rows are from.
@@ -142,11 +145,12 @@ def compare_attacks(
     strongest = max(threats, key=lambda threat: threat.budget)
     queried = [*job.doubts, *diagnose_victim(checkpoint.victim, job.rows, strongest, goal=job.goal)]
     results = ResultSet(
-        Path(job.data).name,
+        (job.source or DataReference(job.data)).rows_of(job.split),
         job.rows.schema,
         goal=goal_in_words(job.goal.to_json()),
         sample=None if job.source is None else job.source.sample,
         aim=job.goal,
+        rules=job.space.rules if isinstance(job.space, RuledSpace) else None,
     )
     for name in job.attacks:
         for threat in threats:
@@ -174,17 +178,23 @@ def _cell(
 
     on_progress(name, threat.budget, 0)
     facts = RunFacts(
-        victim=victim, attack=name, name=name, settings=repr(attack), budget=threat.budget, seed=job.seed,
+        victim=victim, attack=name, name=name, settings=repr(attack), budget=amount_of(threat.budget, job.space.unit),
+        seed=job.seed,
         planned=len(job.rows), weights=weights_digest(checkpoint.victim),
     )  # fmt: skip
+    noted: dict[str, Any] = {
+        "goal": job.goal, "name": name, "place": str(place), "source": job.source or job.data, "split": job.split,
+        "seed": job.seed,
+    }  # fmt: skip
     if attack.needs_gradient and not checkpoint.victim.has_gradient:
+        reason = f"{name} needs gradients, and this model has none."
+        refuse_into(store, checkpoint, job.rows, threat, attack, reason, **noted)
         on_progress(name, threat.budget, len(job.rows))
-        return replace(facts, refused=f"{name} needs gradients, and this model has none."), None
+        return replace(facts, refused=reason), None
     try:
         found = evaluate_into(
-            store, checkpoint, job.rows, threat, attack, goal=job.goal, name=name, place=str(place),
-            source=job.source or job.data, split=job.split, seed=job.seed, batch_size=job.batch_size, memory=job.memory,
-            executor=job.executor, on_rows=on_rows,
+            store, checkpoint, job.rows, threat, attack, batch_size=job.batch_size, memory=job.memory,
+            executor=job.executor, on_rows=on_rows, **noted,
         )  # fmt: skip
     except TooExpensiveError as error:
         on_progress(name, threat.budget, len(job.rows) - done)

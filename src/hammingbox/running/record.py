@@ -91,21 +91,7 @@ def evaluate_into(
     numbers = data.numbers.tolist()
     if len(set(numbers)) < len(data):
         raise InputError("expected rows with distinct numbers, got repeats. Records are kept by row number.")
-    reference = source if isinstance(source, DataReference) else DataReference.of(source or data.name)
-    key = _key_of(spec, checkpoint, reference.name, split)
-    run = store.begin(
-        key,
-        documents={
-            key.schema_sha256: data.schema.to_json(),
-            key.space_sha256: threat.space.to_json(),
-            key.goal_sha256: spec.goal.to_json(),
-        },
-        name=name or type(attack).__name__.lower(),
-        victim=place,
-        model=checkpoint.model,
-        data_sha256=reference.sha256,
-        source=reference.to_text(),
-    )
+    run = _begin(store, spec, checkpoint, name, place, source, split)
     recorded = store.rows(run, numbers)
     _check_rows(recorded, data)
     _check_answers(recorded, checkpoint.victim)
@@ -127,6 +113,70 @@ def evaluate_into(
     facts = store.run(run)
     seconds = facts.seconds * len(data) / facts.rows
     return evaluation_of(spec, rows.take(torch.tensor([place_of[number] for number in numbers])), seconds)
+
+
+def refuse_into(
+    store: Store,
+    victim: Checkpoint,
+    data: Dataset,
+    threat: ThreatModel,
+    attack: Method,
+    reason: str,
+    *,
+    goal: Goal | None = None,
+    name: str = "",
+    place: str = "",
+    source: str | DataReference = "",
+    split: str = "test",
+    seed: int = 0,
+) -> None:
+    """Notes that an attack was not run at all, and why, so that a report from the store says so too.
+
+    Args:
+        store: where the note goes.
+        victim: the victim's checkpoint.
+        data: the rows that would have been attacked.
+        threat: what the attacker might have done.
+        attack: how.
+        reason: one sentence.
+        goal: what counts as success; any class but the true one by default.
+        name: a short name of the attack.
+        place: where the checkpoint is.
+        source: how to find the data again.
+        split: which part of the data the rows are from.
+        seed: of the attack.
+    """
+    spec = RunSpec(victim.victim, data, threat, attack, goal or AnyOther(), seed)
+    run = _begin(store, spec, victim, name, place, source, split)
+    if store.run(run).refused != reason:
+        store.refuse(run, reason)
+
+
+def _begin(
+    store: Store,
+    spec: RunSpec,
+    checkpoint: Checkpoint,
+    name: str,
+    place: str,
+    source: str | DataReference,
+    split: str,
+) -> int:
+    """The number of a run in its store; a new one where the store does not hold it yet."""
+    reference = source if isinstance(source, DataReference) else DataReference.of(source or spec.data.name)
+    key = _key_of(spec, checkpoint, reference.name, split)
+    return store.begin(
+        key,
+        documents={
+            key.schema_sha256: spec.data.schema.to_json(),
+            key.space_sha256: spec.threat.space.to_json(),
+            key.goal_sha256: spec.goal.to_json(),
+        },
+        name=name or type(spec.attack).__name__.lower(),
+        victim=place,
+        model=checkpoint.model,
+        data_sha256=reference.sha256,
+        source=reference.to_text(),
+    )
 
 
 class _Recorder:

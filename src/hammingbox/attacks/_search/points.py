@@ -64,7 +64,7 @@ def query_points(
     loss = torch.full(wanted.shape, -torch.inf, device=points.device)
     logits = torch.full((*wanted.shape, best.clean_logits.shape[1]), torch.nan, device=points.device)
     owner, place = wanted.nonzero().unbind(1)
-    paid = problem.may_query(rows[owner])
+    paid = problem.may_ask(rows[owner], points[owner, place])
     owner, place = owner[paid], place[paid]
     if len(owner):
         slots, who = points[owner, place], rows[owner]

@@ -7,6 +7,8 @@ from torch import Tensor
 from hammingbox.attacks._search.changes import Changes, read_changes, write_changes
 from hammingbox.attacks._search.guide import Answers, Gains, Guide
 from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks._search.knapsack import pack_samples
+from hammingbox.attacks._search.random_points import random_changes
 from hammingbox.attacks._search.visited import Visited, first_in_row
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
@@ -75,6 +77,8 @@ class AdditiveSurrogate(Guide):
         - Restarts 1 and 3 keep none and have two random changes.
         - Restart 4 is like restart 0.
         """
+        if problem.purse is not None:
+            return self._paid_starts(problem, rows, random, count)
         keep = _changes_to_keep(self.restarts[rows], problem.budget)
         self.restarts[rows] += 1
         feature, slot = self._random_changes(problem, rows, random, keep)
@@ -84,6 +88,31 @@ class AdditiveSurrogate(Guide):
         new = ~self.visited.knows(rows, keys) & first_in_row(keys)
         top = expected.masked_fill(~new, -torch.inf).topk(count).indices[..., None].expand(-1, -1, problem.budget)
         points = write_changes(problem, feature.gather(1, top), slot.gather(1, top))
+        return points, self.visited.visit(rows, points)
+
+    def _paid_starts(
+        self, problem: Problem, rows: Int64[Tensor, "batch"], random: RowRandom, count: int
+    ) -> tuple[ManySlots, Bool[Tensor, "batch count"]]:
+        """`new_starts` where changes have prices. A restart keeps a random share of the best row's changes.
+
+        Every other restart keeps none of them. What is kept is paid first, then random changes.
+        """
+        slots, key = random_changes(problem, random, _POOL)
+        coin = random.uniform(_POOL, 1 + slots.shape[2])
+        keeps = (self.restarts[rows] % 2 == 0)[:, None, None] & (coin[..., 1:] < coin[..., :1])
+        self.restarts[rows] += 1
+        known = self.best.slots[rows][:, None].expand_as(slots)
+        kept = keeps & (known != 0)
+        wanted = torch.where(kept, known, slots)
+        assert problem.purse is not None
+        points = pack_samples(problem.candidates, problem.purse, problem.budget, wanted, key + kept)
+        owner = torch.arange(len(rows), device=rows.device).repeat_interleave(_POOL)
+        logits = self._logits(rows, self.layout.starts + points)
+        expected = problem.judge(owner, logits.flatten(0, 1)).loss.view(len(rows), _POOL)
+        keys = self.visited.keys(points)
+        new = ~self.visited.knows(rows, keys) & first_in_row(keys)
+        top = expected.masked_fill(~new, -torch.inf).topk(count).indices[..., None]
+        points = points.gather(1, top.expand(-1, -1, points.shape[2]))
         return points, self.visited.visit(rows, points)
 
     def _random_changes(

@@ -276,14 +276,23 @@ def class_not_attacked(names: Sequence[str], labelled: int) -> Finding:
     )
 
 
-def leaked_label(columns: Sequence[tuple[str, int]], rows: int, majority: int) -> Finding:
-    """Single columns give the label of nearly all of `rows` held-out rows; pairs are a column and its right rows."""
+def leaked_label(columns: Sequence[tuple[str, int]], rows: int, majority: int, *, of: str = "") -> Finding:
+    """Single columns give the label of nearly all of `rows` held-out rows; pairs are a column and its right rows.
+
+    Args:
+        columns: each with the rows that it gets right.
+        rows: held-out rows.
+        majority: rows that are right when always the commonest answer is given.
+        of: the class that the columns tell from all others; "" where they give the label itself.
+    """
     shown = ", ".join(f"{name!r} {right}" for name, right in columns[:_SHOWN])
+    gives = f"tells {of} from all other classes on" if of else "gives the label of"
+    usual = "commonest answer" if of else "majority class"
     return Finding(
         "leaked label",
         "warning",
-        f"one column alone gives the label of nearly all of {rows} held-out rows: {shown}"
-        f"{', ...' if len(columns) > _SHOWN else ''} (the majority class: {majority})",
+        f"one column alone {gives} nearly all of {rows} held-out rows: {shown}"
+        f"{', ...' if len(columns) > _SHOWN else ''} (the {usual}: {majority})",
         "such a column is often written after the fact, from the label: a model that reads it looks accurate, and is "
         "only as robust as this one column is hard to change",
         "drop the column if it is not known when the model is asked; otherwise say who could write it",

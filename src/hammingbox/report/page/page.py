@@ -39,7 +39,7 @@ class Contents:
         commands: what made the results.
         environments: versions and machines they were made with.
         source: the file that holds every row.
-        measured: success with a column frozen, by the hash of the victim's weights.
+        measured: success with a column frozen, by the hash of the victim's weights, for each result set.
     """
 
     result_sets: Sequence[ResultSet]
@@ -47,7 +47,7 @@ class Contents:
     commands: Sequence[str] = ()
     environments: Sequence[dict[str, Any]] = field(default_factory=tuple)
     source: str = "results.sqlite"
-    measured: Mapping[str, MeasuredWhatIf] = field(default_factory=dict)
+    measured: Sequence[Mapping[str, MeasuredWhatIf]] = ()
 
 
 def write_page(contents: Contents, path: Path) -> None:
@@ -77,7 +77,8 @@ def render(contents: Contents, *, rows_limit: int = ROWS_LIMIT) -> str:
     for number, results in enumerate(contents.result_sets):
         part = sum(map(len, results.runs)) / total
         packed = pack(results, round(rows_limit * part))
-        views.append(ResultSetView(number, results, packed, contents.findings[number]))
+        measured = contents.measured[number] if contents.measured else {}
+        views.append(ResultSetView(number, results, packed, contents.findings[number], measured))
     script = "\n".join(['"use strict";', "(() => {", *map(_read, _SCRIPTS), "})();"])
     return environment.get_template("report.html.j2").render(
         contents=contents,
