@@ -93,7 +93,7 @@ def _trained(
     if not defence:
         fit(made, splits, config)
     else:
-        settings = {"keep": 4} if defence == "ablation" else {}
+        settings = {"keep": 4} if defence == "ablation" else {"clean_share": 0.5}
         fit(made, splits, config, defence=DEFENCES[defence](**settings), threat=ThreatModel(space, budget))
     return made
 
@@ -106,9 +106,9 @@ def _xgboost(splits: Splits) -> Victim:
 
 
 VICTIMS: dict[str, Callable[[Splits, Space], Victim]] = {
-    "linear": lambda splits, space: _trained(splits, space, "linear", "certified"),
-    "windows": lambda splits, space: _trained(splits, space, "windows", "certified", width=2),
-    "shallow": lambda splits, space: _trained(splits, space, "shallow", "certified", hidden=8),
+    "linear": lambda splits, space: _trained(splits, space, "linear", epochs=4),
+    "windows": lambda splits, space: _trained(splits, space, "windows", "certified", epochs=4, width=2),
+    "shallow": lambda splits, space: _trained(splits, space, "shallow", epochs=4, hidden=8),
     "xgboost": lambda splits, space: _xgboost(splits),  # noqa: ARG005
     "mlp": lambda splits, space: _trained(splits, space, "mlp", dim=4, hidden=8),
     "ablated": lambda splits, space: Ablated(
