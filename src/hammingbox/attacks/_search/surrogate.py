@@ -107,9 +107,7 @@ class AdditiveSurrogate(Guide):
         assert problem.purse is not None
         room = random_counts(problem, random, _POOL)
         points = pack_samples(problem.candidates, problem.purse, room, wanted, key + kept)
-        owner = torch.arange(len(rows), device=rows.device).repeat_interleave(_POOL)
-        logits = self._logits(rows, self.layout.starts + points)
-        expected = problem.judge(owner, logits.flatten(0, 1)).loss.view(len(rows), _POOL)
+        expected = problem.predicted_loss(self._logits(rows, self.layout.starts + points))
         keys = self.visited.keys(points)
         new = ~self.visited.knows(rows, keys) & first_in_row(keys)
         top = expected.masked_fill(~new, -torch.inf).topk(count).indices[..., None]
