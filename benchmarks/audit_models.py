@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-_MOST_ROWS = 60_000
+_MOST_ROWS = 20_000
 """Rows that a model is trained on at most: what is measured is the audit."""
 
 _NET = '''"""A net with entity embeddings and numbers, as `--model net:model` opens it."""

@@ -80,6 +80,7 @@ from hammingbox.evaluation.confusion import Confusion, confusion
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
 from hammingbox.evaluation.drawing import Draw, draw_rows
 from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.plausibility import Plausibility, plausibility_of
 from hammingbox.evaluation.rates import Rate, WeightedRate
 from hammingbox.evaluation.result_files import read_results, verify, write_results
 from hammingbox.evaluation.rows import Rows
@@ -97,9 +98,13 @@ from hammingbox.threat.candidates import Candidates, hamming
 from hammingbox.threat.goal import AnyOther, Direction, Goal, RowGoals, Target
 from hammingbox.threat.layout import Layout
 from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.threat.ruled_space import RuledSpace
+from hammingbox.threat.rules.rules import Rules
+from hammingbox.threat.rules.unit import Unit
 from hammingbox.threat.space import FullSpace, Space
 from hammingbox.threat.synonym_space import SynonymSpace
 from hammingbox.threat.table_space import TableSpace
+from hammingbox.threat.threat_file import ThreatFile, read_threat
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
@@ -186,6 +191,7 @@ __all__ = [
     "OneHot",
     "PAdvT",
     "Passes",
+    "Plausibility",
     "Problem",
     "Random",
     "Rate",
@@ -194,6 +200,8 @@ __all__ = [
     "RowGoals",
     "RowRandom",
     "Rows",
+    "RuledSpace",
+    "Rules",
     "RunSpec",
     "Schema",
     "ScorePCAA",
@@ -210,6 +218,7 @@ __all__ = [
     "SynonymSpace",
     "TableSpace",
     "Target",
+    "ThreatFile",
     "ThreatModel",
     "TooExpensiveError",
     "Trades",
@@ -217,6 +226,7 @@ __all__ = [
     "TreeSearch",
     "TreeVictim",
     "TwoStage",
+    "Unit",
     "Verification",
     "Victim",
     "VictimError",
@@ -243,8 +253,10 @@ __all__ = [
     "load_victim",
     "open_model",
     "open_store",
+    "plausibility_of",
     "read_results",
     "read_schema",
+    "read_threat",
     "text_splits",
     "tree_victim",
     "verify",

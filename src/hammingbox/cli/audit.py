@@ -9,7 +9,7 @@ from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, WHAT_IF, A
 from hammingbox.auditing.result import Audit
 from hammingbox.cli.class_tables import show_class_budgets, show_what_if
 from hammingbox.cli.console import plain, print_json, progress, say
-from hammingbox.cli.findings import show_findings
+from hammingbox.cli.findings import exit_if_nothing_attacked, show_findings
 from hammingbox.cli.options import (
     BatchSize,
     DataDir,
@@ -128,15 +128,21 @@ def audit(
         found = run_audit(job, checkpoint, place, out_dir, show_progress, show_column)
     if json:
         print_json(_as_json(found))
-        return
+    else:
+        _show(found, out_dir)
+    exit_if_nothing_attacked(found.findings)
+
+
+def _show(found: Audit, folder: Path) -> None:
+    """What is doubtful first, then the headline and the tables."""
+    show_findings(found.findings)
     say(f"[bold]{plain(found.headline)}[/]")
     show_class_budgets(found.classes)
     for attack, refused, reason in found.comparison.summary.refused:
         say(f"{plain(attack)} at budget {', '.join(map(str, refused))} was refused: {plain(reason)}")
     if found.what_if is not None and found.what_if.lines:
         show_what_if(found.what_if)
-    show_findings(found.findings)
-    say(f"records: {plain(out_dir / FILE)}\nreport: {plain(out_dir / PAGE)}")
+    say(f"records: {plain(folder / FILE)}\nreport: {plain(folder / PAGE)}")
 
 
 def _as_json(found: Audit) -> dict[str, object]:

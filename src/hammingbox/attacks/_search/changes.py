@@ -39,3 +39,10 @@ def write_changes(problem: Problem, feature: Changes, slot: Changes) -> ManySlot
     for where, what in zip(feature.split(1, 2), slot.split(1, 2), strict=True):
         points.scatter_(2, where, what)
     return points
+
+
+def gene_priority(feature: Changes, points: ManySlots) -> Float[Tensor, "batch population features"]:
+    """An order of features: that of the pair that wrote each one first, so that the first pairs are paid first."""
+    place = -torch.arange(feature.shape[2], device=feature.device, dtype=torch.float32).expand(feature.shape)
+    lowest = torch.full(points.shape, -torch.inf, device=points.device)
+    return lowest.scatter_reduce_(2, feature, place, "amax")
