@@ -105,6 +105,7 @@ from hammingbox.threat.candidates import Candidates, hamming
 from hammingbox.threat.goal import AnyOther, Direction, Goal, RowGoals, Target
 from hammingbox.threat.layout import Layout
 from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.threat.reachable import Reachable, with_reachable
 from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.rules.rules import Rules
 from hammingbox.threat.rules.unit import Unit
@@ -207,6 +208,7 @@ __all__ = [
     "Random",
     "Rate",
     "RayCluster",
+    "Reachable",
     "Relaxation",
     "RobustClassifier",
     "RowGoals",
@@ -275,6 +277,7 @@ __all__ = [
     "tree_victim",
     "verify",
     "victim",
+    "with_reachable",
     "wrap",
     "write_columns",
     "write_results",

@@ -166,8 +166,8 @@ def _show_row(read: ThreatFile, space: Space, data: Dataset, number: int, *, as_
         values = dict(zip((feature.name for feature in schema.features), schema.decode(x[0].tolist()), strict=True))
         worth = None if allowance is None else int(allowance[0])
         facts = [_move_facts(each, x[0].tolist(), schema) for each in moves]
-        known = {"log10_size": _log10(size_of(moves))}
-        print_json({"row": number, "values": values, "breaks": broken, **known, "worth": worth, "moves": facts})
+        known = {"row": number, "values": values, "breaks": broken, "log10_size": _log10(size_of(moves))}
+        print_json({**known, "worth": worth, "moves": facts})
         return
     say(f"row {number}: {plain(', '.join(schema.decode(x[0].tolist())))[:500]}")
     for name in broken:

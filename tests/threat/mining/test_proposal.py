@@ -80,9 +80,7 @@ def test_what_was_put_into_the_data_is_found(data: Dataset) -> None:
 def test_a_rule_that_a_few_rows_break_is_found_with_their_number() -> None:
     text = propose(rows_of(orders_table(2000, wrong=15)), least=0.99).text
     place = text.index('# formula = "total == net + tax"')
-    assert (
-        "kept by 1,985 of 2,000 rows (99.25 %), 15 break it" in text[:place].splitlines()[-4:][0] + text[:place][-300:]
-    )
+    assert "kept by 1,985 of 2,000 rows (99.25 %), 15 break it" in text[:place][-300:]
     assert "total == net + tax" not in propose(rows_of(orders_table(2000, wrong=100)), least=0.99).text
 
 
