@@ -24,7 +24,7 @@ def tolls_of(candidates: Candidates) -> Tolls:
 def pack(
     candidates: Candidates,
     purse: Purse,
-    budget: int | RowInt,
+    budget: int | Int64[Tensor, "points"],
     rows: PointRows,
     slots: PointSlots,
     priority: Float[Tensor, "points features"],
