@@ -64,8 +64,9 @@ def check(
     """Checks a threat.toml: which rules the data itself breaks, how large S(x) is, and what changes cost."""
     opened = Task.of(data, label, schema_file, data_dir, reading=reading)
     space = opened.space(changes_from(immutable, forbid, False, None, None))
-    read = read_threat(threat, opened.splits.schema, opened.splits.train, functions=functions_named(function))
     whole = opened.whole("all")
+    known = opened.splits.train if len(opened.splits.train) else whole
+    read = read_threat(threat, whole.schema, known, functions=functions_named(function))
     if row is not None:
         _show_row(read, space, whole, row, as_json=json)
         return
