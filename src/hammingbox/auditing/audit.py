@@ -18,6 +18,7 @@ from hammingbox.data.table import load_table
 from hammingbox.data.table_schema import TableSchema
 from hammingbox.errors import InputError
 from hammingbox.report.comparison import OnProgress
+from hammingbox.running.executor import Executor
 from hammingbox.running.tasks import SpaceChanges, Task
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.ruled_space import RuledSpace
@@ -49,6 +50,7 @@ def audit(
     seed: int = 0,
     rows_seed: int = 0,
     what_if: int = WHAT_IF,
+    executor: Executor | None = None,
     on_progress: OnProgress = lambda _name, _budget, _rows: None,
 ) -> Audit:
     """Attacks rows of every class of a table, and says what falls, in which direction, and what is doubtful about it.
@@ -78,6 +80,7 @@ def audit(
         seed: of the attacks.
         rows_seed: of the choice of rows.
         what_if: columns that are frozen, one after the other, and attacked again; 0 for none.
+        executor: who computes the batches, such as ``hb.Processes(4)``; this process by default.
         on_progress: called as rows are done, with the attack, the budget and the number of rows.
 
     Raises:
@@ -104,6 +107,7 @@ def audit(
         attacks=attacks,
         seed=seed,
         rows_seed=rows_seed,
+        executor=executor,
         what_if=what_if,
     )
     hint = table if hasattr(getattr(table, "dtypes", None), "items") else None  # pandas; polars has other types
