@@ -28,7 +28,7 @@ class Timed:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets what was counted."""
+        """Counts from 0."""
         self.cpu, self.clock, self.calls, self.rows = 0.0, 0.0, 0, 0
 
     def __call__(self, frame: Any) -> Any:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 import torch
-from jaxtyping import Bool, Int64, Shaped
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
 from hammingbox.errors import InputError
@@ -210,11 +210,15 @@ class Problem:
         return able
 
     def judge(self, rows: PointRows, logits: Logits) -> Scores:
-        """Loss and success of points with these logits, which may come from the victim or a model of it. No cost."""
+        """Loss and success of points with these logits. No cost."""
         goal = self.goal.take(rows)
         margin = goal.margin(logits)
         loss = margin if self.objective == "margin" else goal.cross_entropy(logits)
         return Scores(loss.float(), margin > 0)
+
+    def predicted_loss(self, logits: Float[Tensor, "batch *sets classes"]) -> Float[Tensor, "batch *sets"]:
+        """Losses of logits that a model of the victim predicts, one or many sets for each row. No cost."""
+        return self.goal.margin(logits) if self.objective == "margin" else self.goal.cross_entropy(logits)
 
     @property
     def remaining(self) -> RowInt:
@@ -234,16 +238,23 @@ class Problem:
 
     # Soft passes -----------------------------------------------------------------------------------------------
 
-    def soft_loss(self, weights: Weights) -> SampleFloat:
+    def soft_loss(self, weights: Weights, points: Slots | None = None) -> SampleFloat:
         """Differentiable loss of soft rows.
 
         The caller keeps batch x samples within `soft_rows_at_once`.
+
+        Args:
+            weights: of options.
+            points: if the one sample of each row is a discrete point, that point. Columns that are computed from others
+                then have its values; in a soft row they keep the clean ones.
 
         Cost: one forward pass per sample, and one backward pass if gradients are taken.
         """
         batch, samples, _ = weights.shape
         self.meter.charge(self.rows, samples)
         mixed = self._soft_rows.mix(self.candidates.column_weights(weights)).flatten(0, 1)
+        if points is not None and self.candidates.computed_columns:
+            mixed = self._with_computed_columns(mixed, points)
         clean = self.candidates.clean.repeat_interleave(samples, 0)
         if isinstance(self.victim, MeteredVictim):
             logits = self.victim.soft_answer(mixed, clean, self.rows, samples)
@@ -266,11 +277,21 @@ class Problem:
             part = self if len(rows) == len(self) else self.take(rows)
             with torch.enable_grad():
                 weights = self.candidates.layout.one_hot(slots[rows])[:, None].requires_grad_()
-                loss = part.soft_loss(weights)[:, 0]
+                loss = part.soft_loss(weights, slots[rows])[:, 0]
                 (gradient,) = torch.autograd.grad(loss.sum(), weights)
             losses.append(loss.detach())
             gradients.append(gradient[:, 0])
         return torch.cat(losses), torch.cat(gradients)
+
+    def _with_computed_columns(
+        self, embedded: Float[Tensor, "batch columns dim"], points: Slots
+    ) -> Float[Tensor, "batch columns dim"]:
+        """Embedded rows with the vectors of what the computed columns of points hold, without a gradient."""
+        with torch.no_grad():
+            written = self.victim.embed(self.candidates.select(points))
+        computed = torch.zeros(embedded.shape[1], dtype=torch.bool, device=embedded.device)
+        computed[list(self.candidates.computed_columns)] = True
+        return torch.where(computed[:, None], written, embedded)
 
     @cached_property
     def _soft_rows(self) -> SoftRows:

@@ -1,16 +1,20 @@
 """Votes over ablated rows: what a model sees, the bound on a share, abstention, and the share of votes that changes."""
 
+from itertools import combinations
+
 import pytest
 import torch
 from scipy.stats import beta
 
 from hammingbox.certificates import Ablation
 from hammingbox.certificates._search.clopper_pearson import lower_bound
+from hammingbox.certificates._search.touched_votes import most_touched
 from hammingbox.errors import InputError, VictimError
+from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.space import FullSpace
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Ids, Logits
-from hammingbox.victims.ablated import Ablated, ablated_as, ablated_logits
+from hammingbox.victims.ablated import Ablated, ablated_as, ablated_logits, balanced_subsets
 from hammingbox.victims.black_box import BlackBox
 from hammingbox.victims.checkpoint import weights_digest
 from toys import ToyVictim, toy_rows, toy_schema
@@ -66,6 +70,41 @@ def test_votes_that_are_too_narrow_abstain_and_a_clear_vote_is_proven() -> None:
     assert few.radius.tolist() == [-1, -1], "four votes prove nothing at 99.9 %"
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_votes_that_features_reach_are_those_of_the_worst_sets(seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    subsets = (torch.rand(14, 6, generator=generator) < 0.35).double()
+    weight = torch.randint(3, (14,), generator=generator).double()
+    found = most_touched(subsets, weight, 5)
+    for r in range(1, 6):
+        exact = max(float(weight[subsets[:, list(chosen)].any(1)].sum()) for chosen in combinations(range(6), r))
+        assert found[r - 1] >= exact
+        assert r > 2 or found[r - 1] == exact
+    assert float(found[-1]) <= float(weight.sum())
+    assert most_touched(subsets[:, :0], weight, 2).tolist() == [0.0, 0.0]
+    assert most_touched(subsets[:, :1], weight, 3).unique().numel() == 1
+
+
+def test_drawn_subsets_show_every_feature_equally_often() -> None:
+    kept = balanced_subsets(12, 5, 31, seed=3)
+    assert kept.sum(1).tolist() == [5] * 31
+    assert int(kept.sum(0).max() - kept.sum(0).min()) <= 1
+    assert not torch.equal(kept, balanced_subsets(12, 5, 31, seed=4))
+
+
+def test_the_answers_themselves_are_certified_with_certainty() -> None:
+    victim = Ablated(_Constant(SCHEMA.cardinalities).eval(), 3, votes=40)
+    x = torch.zeros(1, 12, dtype=torch.int64)
+    y = torch.zeros(1, dtype=torch.int64)
+    found = Ablation()(victim, x, y, ThreatModel(FullSpace(SCHEMA), 2))
+    # Each feature is in 10 of 40 subsets: one change turns at most 10 votes, two turn fewer than 20 of 40.
+    assert found.radius.tolist() == [2]
+    assert found.confidence.tolist() == [1.0]
+    fixed = MaskedSpace(SCHEMA, immutable=[f"f{i}" for i in range(1, 12)])
+    x[0, 0] = 1  # 10 votes are for class 1, and only feature 0 may change
+    assert Ablation()(victim, x, y, ThreatModel(fixed, 3)).radius.tolist() == [3]
+
+
 def test_the_same_row_and_seed_have_the_same_votes() -> None:
     victim = Ablated(ToyVictim(SCHEMA.cardinalities).eval(), 4, votes=30)
     x, y = toy_rows(SCHEMA, victim.victim, rows=4)
@@ -94,4 +133,8 @@ def test_a_recorded_name_makes_the_same_classifier_again() -> None:
     voting = Ablated(model, 3, votes=70, mask=1, seed=4)
     again = ablated_as(f"{voting.described} toy", model)
     assert weights_digest(again) == weights_digest(voting)
+    older = Ablated(model, 3, votes=70, mask=1, seed=4, balanced=False)
+    assert older.described == "ablated(k=3, votes=70, mask=1, seed=4)"
+    assert weights_digest(ablated_as(f"{older.described} toy", model)) == weights_digest(older)
+    assert weights_digest(older) != weights_digest(voting)
     assert ablated_as("cnn", model) is model

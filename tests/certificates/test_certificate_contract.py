@@ -61,6 +61,8 @@ VICTIMS: dict[str, Callable[[int], Victim]] = {
     "cnn": _cnn,
     "ablated": lambda seed: Ablated(ToyVictim(SCHEMA.cardinalities, seed=seed).eval(), 1),
     "ablated_2": lambda seed: Ablated(_shaken(build("linear", SCHEMA), seed), 2),
+    "ablated_drawn": lambda seed: Ablated(_shaken(build("linear", SCHEMA), seed), 2, votes=9),
+    "ablated_unbalanced": lambda seed: Ablated(_shaken(build("linear", SCHEMA), seed), 1, votes=5, balanced=False),
 }
 SPACES: dict[str, Callable[[Schema], Space]] = {
     "full": FullSpace,

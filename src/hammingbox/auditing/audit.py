@@ -1,13 +1,14 @@
 """`hb.audit`: from a model and a table to an audit, in one line."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 from weakref import finalize
 
-from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of
+from hammingbox.auditing.job import ATTACKS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of, usual_budgets
 from hammingbox.auditing.result import Audit
 from hammingbox.data.read_columns import Frame, source_name
 from hammingbox.data.reading import Reading
@@ -17,8 +18,10 @@ from hammingbox.data.table import load_table
 from hammingbox.data.table_schema import TableSchema
 from hammingbox.errors import InputError
 from hammingbox.report.comparison import OnProgress
+from hammingbox.running.executor import Executor
 from hammingbox.running.tasks import SpaceChanges, Task
 from hammingbox.threat.goal import AnyOther, Goal
+from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.space import Space
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import Checkpoint
@@ -32,8 +35,8 @@ def audit(
     *,
     label: str | None = None,
     positive: Any = None,
-    threat: ThreatModel | Space | None = None,
-    budgets: Sequence[int] | None = None,
+    threat: ThreatModel | Space | Path | str | None = None,
+    budgets: Sequence[int | float | str] | None = None,
     immutable: Sequence[str] = (),
     forbidden: Mapping[str, Sequence[str]] | None = None,
     rows_per_class: int = ROWS_PER_CLASS,
@@ -47,6 +50,7 @@ def audit(
     seed: int = 0,
     rows_seed: int = 0,
     what_if: int = WHAT_IF,
+    executor: Executor | None = None,
     on_progress: OnProgress = lambda _name, _budget, _rows: None,
 ) -> Audit:
     """Attacks rows of every class of a table, and says what falls, in which direction, and what is doubtful about it.
@@ -58,9 +62,10 @@ def audit(
             trained on, or name them with `test`.
         label: the column to predict; a schema names it too.
         positive: the class whose rows an attacker wants to be taken for others, such as fraud; it comes first.
-        threat: what an attacker may do: a threat model, whose budget is then the largest, or a space. By default what
-            the schema allows: a number may become one of the column's quantiles, a category any other one.
-        budgets: changes allowed; 1 to 3 by default, or 1 to the budget of `threat`.
+        threat: what an attacker may do: a threat.toml, a threat model, whose budget is then the largest, or a space. By
+            default what the schema allows: a number may become one of the column's quantiles, a category any other one.
+        budgets: changes allowed, or amounts of money where the threat has prices. By default those that a threat.toml
+            names; else 1 to 3, or 1 to the budget of `threat`.
         immutable: columns an attacker cannot change.
         forbidden: for a column (or "*"), values an attacker cannot write.
         rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer.
@@ -75,6 +80,7 @@ def audit(
         seed: of the attacks.
         rows_seed: of the choice of rows.
         what_if: columns that are frozen, one after the other, and attacked again; 0 for none.
+        executor: who computes the batches, such as ``hb.Processes(4)``; this process by default.
         on_progress: called as rows are done, with the attack, the budget and the number of rows.
 
     Raises:
@@ -83,21 +89,25 @@ def audit(
     """
     reading = Reading() if test is None else Reading(test=Path(test)) if isinstance(test, str | Path) else None
     task = _task(table, label, schema, test, reading)
-    space, largest = _space(threat)
-    if space is not None and (immutable or forbidden):
+    changes = SpaceChanges(tuple(immutable), forbidden)
+    if isinstance(threat, str | Path):
+        threat, changes = task.space(replace(changes, threat=Path(threat))), SpaceChanges()
+    elif threat is not None and (immutable or forbidden):
         raise InputError("expected `immutable` and `forbidden` or a `threat`, got both. Put them into the threat.")
+    space, largest = _space(threat)
     job = AuditJob(
         task=task,
         split="test" if test is not None else split_of(reading),
         rows_per_class=rows_per_class,
-        budgets=budgets if budgets is not None else BUDGETS if largest is None else range(1, largest + 1),
+        budgets=_budgets(budgets, space, largest, len(task.splits.schema.features)),
         positive=None if positive is None else str(positive),
         space=space,
-        changes=SpaceChanges(tuple(immutable), forbidden),
+        changes=changes,
         goal=goal or AnyOther(),
         attacks=attacks,
         seed=seed,
         rows_seed=rows_seed,
+        executor=executor,
         what_if=what_if,
     )
     hint = table if hasattr(getattr(table, "dtypes", None), "items") else None  # pandas; polars has other types
@@ -136,6 +146,27 @@ def _space(threat: ThreatModel | Space | None) -> tuple[Space | None, int | None
     if threat is None or isinstance(threat, Space):
         return threat, None
     raise InputError(f"expected a threat model or a space for `threat`, got {type(threat).__name__}.")
+
+
+def _budgets(
+    budgets: Sequence[int | float | str] | None, space: Space | None, largest: int | None, features: int
+) -> Sequence[int]:
+    """Budgets in changes, or in ticks where the space has prices.
+
+    Raises:
+        InputError: prices without a budget, or budgets that are no amounts.
+    """
+    unit = None if space is None else space.unit
+    if budgets is not None:
+        found: list[Any] = [amount if unit is None else unit.ticks(amount) for amount in budgets]
+        return found  # the job checks that they are whole numbers
+    if isinstance(space, RuledSpace) and space.budgets:
+        return space.budgets
+    if unit is not None:
+        if largest is None:
+            raise InputError("expected budgets where changes have prices, got none. Pass budgets=[1, 10].")
+        return [largest]
+    return usual_budgets(features) if largest is None else range(1, largest + 1)
 
 
 def _opened(model: Any, schema: Schema, types: dict[str, Any], name: str, *, is_kept: bool) -> tuple[Checkpoint, str]:

@@ -1,5 +1,6 @@
 """Models that add up scores: of single features in closed form, of windows by a dynamic programme."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,6 +19,9 @@ from hammingbox.threat.space import Space
 from hammingbox.types import Slots
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.windows import Windows
+
+_ROWS_AT_ONCE = 256
+"""Rows of the programme of windows: the tables of a step then fit into the CPU's caches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,14 +60,25 @@ class Additive(Certificate):
     def run(self, problem: Problem, random: RowRandom) -> Claims:  # noqa: ARG002
         """Worst margins at every budget up to the threat's, and the points that attain them."""
         layout, victim = problem.candidates.layout, problem.victim
-        per_row = 8 * 4 * layout.options * problem.goal.wins.shape[1] ** 2
-        if isinstance(victim, Windows):
-            per_row *= max(1, int(layout.widths.max())) ** victim.width
-        parts = torch.arange(len(problem), device=problem.rows.device).split(max(1, problem.memory // per_row))
         net = None if isinstance(victim, Windows) else one_hot_net(victim, layout.features)
-        claims = [_claims(problem.take(rows), net) for rows in parts]
-        radius, witness, bound = (torch.cat([part[i] for part in claims]) for i in range(3))
+        radius, witness = torch.zeros_like(problem.rows), problem.clean_slots
+        bound = torch.zeros(len(problem), dtype=torch.float64, device=radius.device)
+        for rows in _parts(problem):
+            radius[rows], witness[rows], bound[rows] = _claims(problem.take(rows), net)
         return Claims(radius, witness, bound)
+
+
+def _parts(problem: Problem) -> Iterator[Int64[Tensor, "some"]]:
+    """Rows that are computed together. The programme of windows is as wide as the feature with the most options."""
+    layout, victim = problem.candidates.layout, problem.victim
+    per_row = 8 * 4 * layout.options * problem.goal.wins.shape[1] ** 2
+    if not isinstance(victim, Windows):
+        yield from torch.arange(len(problem), device=problem.rows.device).split(max(1, problem.memory // per_row))
+        return
+    widest = problem.candidates.counts.amax(1)
+    for options in widest.unique().tolist():
+        size = max(1, problem.memory // (per_row * options**victim.width))
+        yield from (widest == options).nonzero()[:, 0].split(min(size, _ROWS_AT_ONCE))
 
 
 def _claims(problem: Problem, net: OneHotNet | None) -> tuple[Tensor, Tensor, Tensor]:

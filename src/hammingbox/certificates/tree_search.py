@@ -14,6 +14,7 @@ from hammingbox.certificates._trees.groups import GroupPoints, GroupTables, feat
 from hammingbox.certificates._trees.leaf_boxes import LeafBoxes
 from hammingbox.certificates._trees.row_search import Effort, search_row
 from hammingbox.certificates.base import Certificate, Claims
+from hammingbox.errors import InputError
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.threat.candidates import Candidates
@@ -39,8 +40,10 @@ class TreeSearch(Certificate):
     Guarantee: a row that is proven at r has no point of S(x) within r changes that meets the goal, in exact arithmetic
     over the model's leaf values. Sums are taken in float64 and are exact for leaf values of float32 (XGBoost) and for
     forests of pure leaves; otherwise leads within `TreeEnsemble.rounding` of 0 (about 1e-11 of the largest sum) count
-    as reached, and a row whose witness the victim then does not confirm is unknown. XGBoost itself adds in float32: its
-    own answer may differ where the lead is below about 1e-7 times the number of trees.
+    as reached, and a row whose witness the victim then does not confirm is unknown. A model that is asked through its
+    library (`hb.victim`, `--model`) may add in float32 and decide ties in its own way: there, leads within
+    `TreeEnsemble.library_rounding` count as reached. Its trees are read from the model, and are used only if they
+    answer at least 512 random rows as the library does; that they do so for all rows is checked, not proven.
 
     Where the trees fall into groups that share no feature (stumps, large-spread ensembles, interaction constraints) and
     the goal has one losing class, the worst case is computed in closed form, for every r and without a limit.
@@ -62,24 +65,33 @@ class TreeSearch(Certificate):
 
     def applies_to(self, victim: Victim, space: Space) -> str | None:
         """It needs the trees, over the features of the space."""
-        if not isinstance(victim, TreeVictim):
+        try:
+            trees = victim.as_trees()
+        except InputError as error:
+            return str(error)
+        if not isinstance(trees, TreeVictim):
             return (
-                f"expected a TreeVictim, got {type(victim).__name__}. "
-                "Make one with tree_victim(model, schema) if the model is made of trees."
+                f"expected a model of trees (XGBoost, LightGBM or scikit-learn) for the certificate trees, got "
+                f"{type(victim).__name__}. Use additive or relaxation for a network, exact for any model at small "
+                "budgets."
             )
-        if victim.ensemble.cardinalities != space.schema.cardinalities:
+        if trees.ensemble.cardinalities != space.schema.cardinalities:
             return "expected trees over the features of the space, got others. Use one schema for both."
         return None
 
     def run(self, problem: Problem, random: RowRandom) -> Claims:  # noqa: ARG002
         """In closed form where the trees fall into groups that share no feature, row by row otherwise."""
-        victim = problem.victim
+        victim = problem.victim.as_trees()
         assert isinstance(victim, TreeVictim)
+        ensemble = victim.ensemble
+        tolerance = ensemble.rounding if victim is problem.victim else ensemble.library_rounding
         one_loser = bool(((~problem.goal.wins).sum(1) == 1).all())
-        tables = _group_tables(victim.ensemble) if one_loser else None
-        return self._searched(problem, victim) if tables is None else _grouped(problem, victim, tables)
+        tables = _group_tables(ensemble) if one_loser else None
+        if tables is not None:
+            return _grouped(problem, victim, tables, tolerance)
+        return self._searched(problem, victim, tolerance)
 
-    def _searched(self, problem: Problem, victim: TreeVictim) -> Claims:
+    def _searched(self, problem: Problem, victim: TreeVictim, tolerance: float) -> Claims:
         ensemble, boxes = victim.ensemble, leaf_boxes(victim.ensemble)
         wins = problem.goal.wins.cpu().numpy()
         sums = victim.sums(problem.candidates.clean).cpu().numpy()
@@ -97,7 +109,7 @@ class TreeSearch(Certificate):
                 problem.candidates.clean[row].cpu().numpy(),
                 moves,
                 problem.budget,
-                tolerance=ensemble.rounding,
+                tolerance=tolerance,
                 effort=Effort(self.nodes, begin + (self.seconds or np.inf)),
             )
             radius[row], bound[row] = outcome.radius, _margin(outcome.bound, ensemble)
@@ -120,17 +132,19 @@ def _group_tables(ensemble: TreeEnsemble) -> GroupTables | None:
     return _TABLES[ensemble]
 
 
-def _grouped(problem: Problem, victim: TreeVictim, tables: GroupTables) -> Claims:
+def _grouped(problem: Problem, victim: TreeVictim, tables: GroupTables, tolerance: float) -> Claims:
     """Exact at every number of changes, whatever the budget."""
     parts = [
-        _grouped_part(problem.take(rows), victim, tables)
+        _grouped_part(problem.take(rows), victim, tables, tolerance)
         for rows in torch.arange(len(problem), device=problem.rows.device).split(_ROWS)
     ]
     radius, witness, bound = (torch.cat([part[i] for part in parts]) for i in range(3))
     return Claims(radius, witness, bound)
 
 
-def _grouped_part(problem: Problem, victim: TreeVictim, tables: GroupTables) -> tuple[Tensor, Tensor, Tensor]:
+def _grouped_part(
+    problem: Problem, victim: TreeVictim, tables: GroupTables, tolerance: float
+) -> tuple[Tensor, Tensor, Tensor]:
     ensemble, budget, device = victim.ensemble, problem.budget, problem.rows.device
     wins = problem.goal.wins.cpu().numpy()
     losing, rows = (~wins).argmax(1), np.arange(len(wins))
@@ -139,7 +153,7 @@ def _grouped_part(problem: Problem, victim: TreeVictim, tables: GroupTables) -> 
     found = worst_cases(tables, points, sums - sums[rows, losing][:, None], losing, budget)
     leads = np.where(wins[:, :, None], found.leads, -np.inf)
     worst = leads.max(1)  # (batch, changes)
-    reached = worst > -ensemble.rounding
+    reached = worst > -tolerance
     changes = np.where(reached.any(1), reached.argmax(1), budget + 1)
     rival = leads[rows, :, np.minimum(changes, budget)].argmax(1)
     slots = np.zeros((len(rows), problem.candidates.layout.features), dtype=np.int64)

@@ -67,6 +67,11 @@ class Candidates:
         """Weights of options as weights of the options of single columns."""
         return weights
 
+    @property
+    def computed_columns(self) -> tuple[int, ...]:
+        """Columns without options of their own, which are computed from others when a row is written."""
+        return ()
+
     def purse(self, _budget: int) -> Purse | None:
         """What each row may spend under a budget; None where only the number of changes counts."""
         return None

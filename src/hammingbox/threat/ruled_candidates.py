@@ -119,6 +119,11 @@ class RuledCandidates(Candidates):
         """The options of single columns."""
         return self.single
 
+    @property
+    def computed_columns(self) -> tuple[int, ...]:
+        """The derived columns."""
+        return tuple(part.column for part in self.rules.derived)
+
     @cached_property
     def clean(self) -> Ids:
         """The clean rows."""

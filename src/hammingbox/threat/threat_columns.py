@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from hammingbox.data.schema import Feature, Schema
 from hammingbox.errors import InputError, did_you_mean
+from hammingbox.threat.error_lines import ErrorLines
 from hammingbox.threat.rules.limits import Limits
 from hammingbox.threat.rules.prices import ColumnRule
 from hammingbox.threat.rules.tariff import Tariff
@@ -27,35 +27,28 @@ from hammingbox.threat.threat_entries import (
 _MARKS = "*?["
 
 
-@runtime_checkable
-class Places(Protocol):
-    """Says where an error is."""
-
-    def at(self, *path: str | int) -> AbstractContextManager[None]:
-        """Adds the line of an entry to an error."""
-        ...
-
-
 def column_rules(
-    places: Places, value: Mapping[str, Any], schema: Schema, unit: Unit | None, derived: set[int]
+    lines: ErrorLines, value: Mapping[str, Any], schema: Schema, unit: Unit | None, derived: set[int]
 ) -> tuple[ColumnRule, ...]:
     """The rules of all columns that the file names, in the order of the schema.
 
     Raises:
         FileError: an unknown column, a rule that does not fit its column, or two rules for one column.
     """
-    tables = check_keys(value.get("columns", {}), list(value.get("columns", {})), "[columns]")
-    free = _positions(places, value, schema)
-    entries = {name: _Entry(places, name, tables[name], unit) for name in tables}
+    tables = value.get("columns", {})
+    if not isinstance(tables, Mapping):
+        raise InputError(f"expected columns as tables, [columns.NAME] for each, got {tables!r:.80}.")
+    free = _positions(lines, value, schema)
+    entries = {name: _Entry(lines, name, tables[name], unit) for name in tables}
     by_name = {feature.name: index for index, feature in enumerate(schema.features)}
-    matched = {name: [by_name[name]] if name in by_name else _matching(places, name, schema) for name in tables}
+    matched = {name: [by_name[name]] if name in by_name else _matching(lines, name, schema) for name in tables}
     rules: dict[int, ColumnRule] = {}
     for index, feature in enumerate(schema.features):
         own = [name for name in tables if index in matched[name]]
-        name = _most_exact(places, own, feature.name)
+        name = _most_exact(lines, own, feature.name)
         if index in derived:
             if feature.name in tables:
-                with places.at("columns", feature.name):
+                with lines.at("columns", feature.name):
                     raise InputError(
                         f"expected no price and no limits for the derived column {feature.name!r}, got some. "
                         "Delete them: a derived column costs nothing."
@@ -63,7 +56,7 @@ def column_rules(
             continue
         if free is not None and index not in free:
             if name == feature.name and not entries[name].is_frozen:
-                with places.at("columns", name):
+                with lines.at("columns", name):
                     raise InputError(
                         f"expected a rule for a position that may change, got one for {name!r}, which positions leaves "
                         "out. Add it there, or delete the rule."
@@ -77,13 +70,13 @@ def column_rules(
 class _Entry:
     """One [columns.NAME]."""
 
-    def __init__(self, places: Places, name: str, table: Any, unit: Unit | None) -> None:
-        self._places, self._name, self._unit = places, name, unit
-        with places.at("columns", name):
+    def __init__(self, lines: ErrorLines, name: str, table: Any, unit: Unit | None) -> None:
+        self._lines, self._name, self._unit = lines, name, unit
+        with lines.at("columns", name):
             if not isinstance(table, Mapping):
                 raise InputError(f"expected [columns.{name}] with its entries below, got {table!r:.80}.")
         for key in table:
-            with places.at("columns", name, key):
+            with lines.at("columns", name, key):
                 check_keys({key: None}, COLUMN, f"[columns.{name}]")
         self._table = table
         self._parts = {key: self._part(key) for key in table}
@@ -98,7 +91,7 @@ class _Entry:
         """The rule of one column that the name stands for."""
         parts = dict(self._parts)
         limits = {key: parts.pop(key) for key in list(parts) if key in Limits.__dataclass_fields__}
-        with self._places.at("columns", self._name):
+        with self._lines.at("columns", self._name):
             rule = ColumnRule(feature.name, limits=Limits(**limits), **parts)
             # Positions of a text share one vocabulary, which is checked once.
             kind = (id(feature.categories), feature.kind)
@@ -109,7 +102,7 @@ class _Entry:
 
     def _part(self, key: str) -> Any:
         value = self._table[key]
-        with self._places.at("columns", self._name, key):
+        with self._lines.at("columns", self._name, key):
             if key in ("price", "up", "down"):
                 return price_of(value, self._unit)
             if key == "write":
@@ -151,7 +144,7 @@ def _range(value: Any) -> tuple[str | None, str | None]:
     return low, high
 
 
-def _matching(places: Places, pattern: str, schema: Schema) -> list[int]:
+def _matching(lines: ErrorLines, pattern: str, schema: Schema) -> list[int]:
     """The columns that a pattern stands for.
 
     Raises:
@@ -160,7 +153,7 @@ def _matching(places: Places, pattern: str, schema: Schema) -> list[int]:
     found = [i for i, feature in enumerate(schema.features) if fnmatchcase(feature.name, pattern)]
     if not found:
         names = [feature.name for feature in schema.features]
-        with places.at("columns", pattern):
+        with lines.at("columns", pattern):
             wanted = (
                 "a pattern that some column matches" if any(m in pattern for m in _MARKS) else "a column of the table"
             )
@@ -171,7 +164,7 @@ def _matching(places: Places, pattern: str, schema: Schema) -> list[int]:
     return found
 
 
-def _most_exact(places: Places, names: list[str], column: str) -> str | None:
+def _most_exact(lines: ErrorLines, names: list[str], column: str) -> str | None:
     """The name that counts for a column: its own, else the pattern with most letters.
 
     Raises:
@@ -181,7 +174,7 @@ def _most_exact(places: Places, names: list[str], column: str) -> str | None:
         return column if names else None
     by_letters = sorted(names, key=lambda name: -len(re.sub(r"[*?\[\]]", "", name)))
     if len(names) > 1 and len({len(re.sub(r"[*?\[\]]", "", name)) for name in by_letters[:2]}) == 1:
-        with places.at("columns", by_letters[1]):
+        with lines.at("columns", by_letters[1]):
             raise InputError(
                 f"expected one rule for column {column!r}, got {by_letters[0]!r} and {by_letters[1]!r}. "
                 "Name the column itself, or make one pattern longer."
@@ -189,7 +182,7 @@ def _most_exact(places: Places, names: list[str], column: str) -> str | None:
     return by_letters[0]
 
 
-def _positions(places: Places, value: Mapping[str, Any], schema: Schema) -> set[int] | None:
+def _positions(lines: ErrorLines, value: Mapping[str, Any], schema: Schema) -> set[int] | None:
     """The positions that may change, counted from 0; None if the file does not say.
 
     Raises:
@@ -197,7 +190,7 @@ def _positions(places: Places, value: Mapping[str, Any], schema: Schema) -> set[
     """
     if "positions" not in value:
         return None
-    with places.at("positions"):
+    with lines.at("positions"):
         text, most = value["positions"], len(schema.features)
         free: set[int] = set()
         for part in text.split(",") if isinstance(text, str) else [""]:

@@ -1,7 +1,6 @@
 """threat.toml: what an attacker may do, as a file that an auditor can write. One error says its file and its line."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -13,8 +12,9 @@ from torch import Tensor
 
 from hammingbox.data.dataset import Dataset
 from hammingbox.data.schema import Schema
-from hammingbox.errors import FileError, HammingboxError, InputError
-from hammingbox.files import read_bytes, read_toml, shown
+from hammingbox.errors import InputError
+from hammingbox.files import read_toml
+from hammingbox.threat.error_lines import ErrorLines
 from hammingbox.threat.rules.derived import Derived, in_order
 from hammingbox.threat.rules.determines import Determines
 from hammingbox.threat.rules.function import Keeps
@@ -36,7 +36,6 @@ from hammingbox.threat.threat_entries import (
     whole_in,
 )
 from hammingbox.threat.threat_relations import relation_of, table_of
-from hammingbox.threat.toml_lines import TomlLines
 
 _CHUNK = 100_000
 """Rows that are checked together."""
@@ -78,12 +77,8 @@ def read_threat(
     return _Reader(source, value, schema, data, functions or {}).read()
 
 
-class LineError(FileError):
-    """An error that says its line already."""
-
-
 class _Reader:
-    """Reads one file; every part is built inside `at`, which adds its line to whatever error it raises."""
+    """Reads one file; every part is built inside `ErrorLines.at`, which adds its line to whatever error it raises."""
 
     def __init__(
         self,
@@ -94,48 +89,38 @@ class _Reader:
         functions: Mapping[str, Keeps],
     ) -> None:
         self._source, self._value, self._schema = source, value, schema
+        self._lines = ErrorLines(source)
         self._data, self._functions = data, functions
-        self._lines = TomlLines(read_bytes(source).decode())
-
-    @contextmanager
-    def at(self, *path: str | int) -> Iterator[None]:
-        """Says where an error is."""
-        try:
-            yield
-        except LineError:
-            raise
-        except HammingboxError as error:
-            raise LineError(f"{shown(self._source)}, line {self._lines.of(*path)}: {error}") from error
 
     def read(self) -> ThreatFile:
         """All entries."""
         value = self._value
         for key in value:
-            with self.at(key):
+            with self._lines.at(key):
                 check_keys({key: None}, TOP, "threat.toml")
         unit = self._unit()
         derived = self._derived()
-        with self.at("columns"):
-            columns = column_rules(self, value, self._schema, unit, {each.column for each in derived})
+        with self._lines.at("columns"):
+            columns = column_rules(self._lines, value, self._schema, unit, {each.column for each in derived})
         relations = self._relations()
         gain = self._gain(unit)
         self._check_every_column(columns, derived, unit)
-        with self.at("changes"):
+        with self._lines.at("changes"):
             changes = whole_in(value["changes"], "changes") if "changes" in value else None
-        with self.at():
+        with self._lines.at():
             rules = Rules(self._schema, unit, columns, relations, derived, gain, changes)
         return ThreatFile(rules, self._budgets(unit), str(self._source))
 
     def _unit(self) -> Unit | None:
-        with self.at("currency"):
+        with self._lines.at("currency"):
             currency = text_in(self._value.get("currency", ""), "currency")
             if currency and "unit" not in self._value:
                 raise InputError('expected a unit with the currency, got none. Add unit = "0.1".')
-        with self.at("unit"):
+        with self._lines.at("unit"):
             return Unit.of(self._value["unit"], currency) if "unit" in self._value else None
 
     def _budgets(self, unit: Unit | None) -> tuple[int, ...]:
-        with self.at("budgets"):
+        with self._lines.at("budgets"):
             stated = self._value.get("budgets", [])
             listed = stated if isinstance(stated, list) else [stated]
             budgets = [whole_in(b, "budgets") if unit is None else amount_of(b, unit) for b in listed]
@@ -146,13 +131,13 @@ class _Reader:
     def _gain(self, unit: Unit | None) -> Gain | None:
         if "gain" not in self._value:
             return None
-        with self.at("gain"):
+        with self._lines.at("gain"):
             entries = check_keys(self._value["gain"], GAIN, "[gain]")
-        with self.at("gain", "margin"):
+        with self._lines.at("gain", "margin"):
             margin = amount_of(entries["margin"], unit) if "margin" in entries else 0
-        with self.at("gain", "value"):
+        with self._lines.at("gain", "value"):
             value = amount_of(entries["value"], unit) if "value" in entries else None
-        with self.at("gain", "column"):
+        with self._lines.at("gain", "column"):
             column = text_in(entries["column"], "column") if "column" in entries else None
             gain = Gain(column, value, margin)
             if unit is None:
@@ -169,7 +154,7 @@ class _Reader:
         named = {rule.column for rule in columns} | {self._schema.features[each.column].name for each in derived}
         lost = [feature.name for feature in self._schema.features if feature.name not in named]
         if lost:
-            with self.at("columns" if "columns" in self._value else "unit"):
+            with self._lines.at("columns" if "columns" in self._value else "unit"):
                 raise InputError(
                     f"expected a price for every column, got none for {lost[0]!r}"
                     f"{f' and {len(lost) - 1} more' if len(lost) > 1 else ''}. "
@@ -177,7 +162,7 @@ class _Reader:
                 )
 
     def _entries(self, name: str) -> list[Any]:
-        with self.at(name):
+        with self._lines.at(name):
             listed = self._value.get(name, [])
             if not isinstance(listed, list):
                 raise InputError(f"expected [[{name}]], one for each, got {listed!r:.80}.")
@@ -187,7 +172,7 @@ class _Reader:
         found: list[Relation] = []
         kept: Bool[Tensor, "rows"] | None = None
         for place, entry in enumerate(self._entries("relations")):
-            with self.at("relations", place):
+            with self._lines.at("relations", place):
                 relation = relation_of(entry, self._schema, self._data, self._functions)
                 if any(relation.name == other.name for other in found):
                     raise InputError(
@@ -225,7 +210,7 @@ class _Reader:
     def _derived(self) -> tuple[Derived, ...]:
         found: list[Derived] = []
         for place, entry in enumerate(self._entries("derived")):
-            with self.at("derived", place):
+            with self._lines.at("derived", place):
                 entries = check_keys(entry, DERIVED, "[[derived]]")
                 column = text_in(entries.get("column"), "column of a derived column")
                 self._schema.feature_index(column)

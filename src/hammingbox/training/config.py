@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 from hammingbox.errors import InputError
 from hammingbox.settings import check_settings
 
-Criterion = Literal["clean", "robust", "mean", "balanced", "balanced_robust", "balanced_mean", "worst_class"]
+Criterion = Literal["clean", "robust", "mean", "balanced", "balanced_robust", "balanced_mean", "worst_class", "last"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,9 +23,10 @@ class TrainConfig:
         patience: stop after this many epochs at the full budget without a better score.
         criterion: keep the epoch with the best validation accuracy on clean rows, on attacked rows, or their
             mean; or of the same with the mean recall of the classes in place of the accuracy;
-            or of the mean of balanced accuracy and the attacked recall of the class that suffers most.
-        robust_rows: validation rows attacked after each epoch; required unless the criterion is "clean" or
-            "balanced".
+            or of the mean of balanced accuracy and the attacked recall of the class that suffers most; or keep the
+            last epoch, for losses that validation accuracy does not judge (certified and ablation training).
+        robust_rows: validation rows attacked after each epoch; required unless the criterion is "clean",
+            "balanced" or "last".
         ramp: the budget rises from 1 to the threat's over this many epochs. Epochs below the full budget are never
             the best, and patience does not count them.
         seed: of the order of rows, dropout and inner attacks.
@@ -49,7 +50,7 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if self.criterion not in ("clean", "balanced") and not self.robust_rows:
+        if self.criterion not in ("clean", "balanced", "last") and not self.robust_rows:
             raise InputError(f"expected robust_rows above 0 for the criterion {self.criterion!r}, got 0.")
         if self.ramp > self.epochs:
             raise InputError(

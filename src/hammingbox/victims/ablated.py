@@ -30,8 +30,10 @@ class Ablated(Victim):
     category, so a change of r features leaves every vote alone whose subset has none of them: that is what the
     certificate `ablation` counts. The model must have been trained on ablated rows (the defence `ablation`).
 
-    The classifier that is certified votes over all C(n, k) subsets. If there are at most `votes` of them, these votes
-    are cast, and answers are exact. Otherwise answers are an estimate from `votes` subsets, the same for every row.
+    The subsets are the same for every row: all C(n, k) of them, if there are at most `votes`, or else `votes` that are
+    drawn once. So answers are a function of the row, and `ablation` certifies these very answers. Drawn subsets show
+    every feature equally often (up to one), because the certificate counts the votes that the most frequent features
+    reach.
 
     Args:
         victim: the model that votes.
@@ -39,6 +41,7 @@ class Ablated(Victim):
         votes: subsets for an answer.
         mask: the category that is written over hidden features; the zero vector without it.
         seed: of the subsets.
+        balanced: False draws the subsets independently, as before version 0.4.
 
     Raises:
         InputError: k or votes are out of range, or a black box without a mask.
@@ -46,7 +49,16 @@ class Ablated(Victim):
 
     has_gradient = False
 
-    def __init__(self, victim: Victim, k: int, *, votes: int = 1000, mask: int | None = None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        victim: Victim,
+        k: int,
+        *,
+        votes: int = 1000,
+        mask: int | None = None,
+        seed: int = 0,
+        balanced: bool = True,
+    ) -> None:
         super().__init__()
         if isinstance(victim, Ablated):
             raise InputError("expected a model to ablate, got an Ablated one. Pass the model inside it.")
@@ -58,14 +70,17 @@ class Ablated(Victim):
         self.k = whole_number("k", k)
         self.votes = whole_number("votes", votes, most=_MOST_VOTES)
         self.mask = None if mask is None else whole_number("mask", mask, least=0)
-        self.seed = seed
+        self.seed, self.balanced = seed, balanced
         self.name = f"{self.described} {victim.name}".strip()
-        self.register_buffer("setting", torch.tensor([k, votes, -1 if mask is None else mask, seed], device="cpu"))
+        setting = [k, votes, -1 if mask is None else mask, seed, *([1] if balanced else [])]
+        self.register_buffer("setting", torch.tensor(setting, device="cpu"))
+        self._designs: dict[int, Kept] = {}
 
     @property
     def described(self) -> str:
         """Its settings in words, from which `ablated_as` makes the same classifier again."""
-        return f"ablated(k={self.k}, votes={self.votes}, mask={self.mask}, seed={self.seed})"
+        balanced = ", balanced" if self.balanced else ""
+        return f"ablated(k={self.k}, votes={self.votes}, mask={self.mask}, seed={self.seed}{balanced})"
 
     @property
     def device(self) -> torch.device:
@@ -86,6 +101,17 @@ class Ablated(Victim):
         kept = torch.zeros(len(chosen), features, dtype=torch.bool, device=self.device)
         return kept.scatter_(1, chosen, True)
 
+    def design(self, features: int) -> Kept:
+        """The subsets that vote, the same for every row."""
+        if features not in self._designs:
+            every = self.subsets(features)
+            if every is None and self.balanced:
+                every = balanced_subsets(features, self.k, self.votes, self.seed)
+            elif every is None:
+                every = self.random_subsets(features, self.votes, self.seed)
+            self._designs[features] = every
+        return self._designs[features].to(self.device)
+
     def random_subsets(self, features: int, count: int, seed: int) -> Kept:
         """Subsets of k features, drawn uniformly and independently."""
         noise = torch.rand(count, features, generator=torch_generator(seed), device="cpu")
@@ -97,22 +123,26 @@ class Ablated(Victim):
         return ablated_logits(self.victim, ids, kept, self.mask)
 
     def counts(self, ids: Ids, kept: Kept) -> Int64[Tensor, "batch classes"]:
-        """How many subsets vote for each class, row by row; of equal logits the first class has the vote."""
+        """How many subsets vote for each class, row by row."""
+        chosen, classes = self.cast(ids, kept)
+        return functional.one_hot(chosen, classes).sum(1)
+
+    def cast(self, ids: Ids, kept: Kept) -> tuple[Int64[Tensor, "batch votes"], int]:
+        """The class that each subset votes for, row by row, and the number of classes.
+
+        Of equal logits the first class has the vote.
+        """
         rows, votes = len(ids), len(kept)
         parts, classes = [], 0
         for place in torch.arange(rows * votes, device=ids.device).split(_ROWS_AT_ONCE):
             logits = self.answers_to_ablated(ids[place // votes], kept[place % votes])
             classes = logits.shape[1]
             parts.append(logits.argmax(1))
-        chosen = torch.cat(parts).view(rows, votes)
-        return functional.one_hot(chosen, classes).sum(1)
+        return torch.cat(parts).view(rows, votes), classes
 
     def forward(self, ids: Ids) -> Logits:
         """Votes for each class."""
-        kept = self.subsets(ids.shape[1])
-        if kept is None:
-            kept = self.random_subsets(ids.shape[1], self.votes, self.seed)
-        return self.counts(ids, kept).double()
+        return self.counts(ids, self.design(ids.shape[1])).double()
 
     def embed(self, ids: Ids) -> Embedded:  # noqa: ARG002
         """Raises VictimError: votes have no gradient."""
@@ -123,7 +153,9 @@ class Ablated(Victim):
         raise VictimError("expected a victim with gradients, got votes over ablations. Use a black-box attack.")
 
 
-_DESCRIBED = re.compile(r"ablated\(k=(\d{1,9}), votes=(\d{1,9}), mask=(None|\d{1,9}), seed=(\d{1,18})\)( |$)", re.ASCII)
+_DESCRIBED = re.compile(
+    r"ablated\(k=(\d{1,9}), votes=(\d{1,9}), mask=(None|\d{1,9}), seed=(\d{1,18})(, balanced)?\)( |$)", re.ASCII
+)
 
 
 def ablated_as(text: str, victim: Victim) -> Victim:
@@ -132,7 +164,23 @@ def ablated_as(text: str, victim: Victim) -> Victim:
     if match is None:
         return victim
     mask = None if match[3] == "None" else int(match[3])
-    return Ablated(victim, int(match[1]), votes=int(match[2]), mask=mask, seed=int(match[4]))
+    return Ablated(
+        victim, int(match[1]), votes=int(match[2]), mask=mask, seed=int(match[4]), balanced=match[5] is not None
+    )
+
+
+def balanced_subsets(features: int, k: int, count: int, seed: int) -> Kept:
+    """Random subsets of k features in which all features occur equally often, up to one.
+
+    Each subset takes the k features that occurred least so far, at random among equals.
+    """
+    noise = torch.rand(count, features, generator=torch_generator(seed), device="cpu")
+    occurred = torch.zeros(features, device="cpu")
+    kept = torch.zeros(count, features, dtype=torch.bool, device="cpu")
+    for subset, order in zip(kept, noise, strict=True):
+        subset[(occurred + order).topk(k, largest=False).indices] = True
+        occurred += subset
+    return kept
 
 
 def ablated_logits(victim: Victim, ids: Ids, kept: Bool[Tensor, "batch features"], mask: int | None = None) -> Logits:

@@ -9,11 +9,13 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.data.values import MISSING, UNKNOWN
-from hammingbox.errors import HammingboxError, InputError, VictimError
+from hammingbox.errors import HammingboxError, InputError, VictimError, VictimRaisedError
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.answers import Answers, Returns, class_order
 from hammingbox.victims.frames import ColumnType, Container, Frames, text_of, types_of
 from hammingbox.victims.libraries.facts import ModelFacts
+from hammingbox.victims.trees.library_trees import library_trees
+from hammingbox.victims.trees.tree_victim import TreeVictim
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.written_texts import WrittenTexts, asked_with, first_row, is_text
 
@@ -31,6 +33,8 @@ class FrameModel(Victim):
         name: identifies the model in a store, in place of its content.
         identity: hash of the model's content.
         notes: what a user should know about how it is asked.
+        tree_model: the model itself, if it is made of trees that can be read.
+        encode: what the model does to a table before its trees see it.
     """
 
     has_gradient = False
@@ -44,10 +48,26 @@ class FrameModel(Victim):
         name: str = "",
         identity: str = "",
         notes: Sequence[str] = (),
+        tree_model: Any = None,
+        encode: Callable[[Any], Any] | None = None,
     ) -> None:
         super().__init__()
         self._ask, self.frames, self.answers = ask, frames, answers
         self.name, self.identity, self.notes = name, identity, tuple(notes)
+        self._tree_model, self._encode = tree_model, encode
+        self._read: list[TreeVictim] = []  # in a list: a module of a module would be among its weights
+
+    def as_trees(self) -> TreeVictim | None:
+        """The trees of the model, read once and compared with its answers.
+
+        Raises:
+            InputError: it is made of trees, but they cannot be read as it is asked.
+        """
+        if self._tree_model is None:
+            return None
+        if not self._read:
+            self._read.append(library_trees(self, self._tree_model, self._encode))
+        return self._read[0]
 
     def embed(self, ids: Ids) -> Embedded:  # noqa: ARG002
         """Raises VictimError: a black box has no embedding."""
@@ -79,7 +99,7 @@ class FrameModel(Victim):
             raise
         except (Exception, SystemExit) as error:  # whatever a model of somebody else raises
             reason = " ".join(str(error).split())[:_LONGEST_REASON]
-            raise VictimError(
+            raise VictimRaisedError(
                 f"expected the model to answer {len(ids)} rows, got {type(error).__name__}: {reason} "
                 f"It was given {_outline(table)}. Give it the types of its training: `like`, or a columns file."
             ) from error
@@ -125,7 +145,9 @@ def model_victim(
     kind = returns or facts.returns
     # A column of one probability that a model calls its classes' probabilities is that of the positive class.
     answers = Answers(schema, order, None if kind == "probabilities" and returns is None else kind, labels)
-    victim = FrameModel(facts.ask, frames, answers, name=name, identity=facts.identity)
+    victim = FrameModel(
+        facts.ask, frames, answers, name=name, identity=facts.identity, tree_model=facts.tree_model, encode=facts.encode
+    )
     found = victim.asked(torch.from_numpy(first_row(schema)))
     own = None if facts.seen_classes is None else facts.seen_classes()
     if own is not None:

@@ -51,6 +51,14 @@ class Victim(nn.Module, ABC):
         """
         return None
 
+    def as_trees(self) -> "Victim | None":
+        """The same model as a `TreeVictim`, if it is made of trees that this package reads.
+
+        Raises:
+            InputError: it is, but as it is asked its trees cannot be read.
+        """
+        return None
+
     def forward(self, ids: Ids) -> Logits:
         """Logits of rows."""
         return self.head(self.embed(ids), ids)

@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
-from torch.nn import functional
+from torch.nn.functional import pad
 
 from hammingbox.attacks._search.best_moves import best_moves
 from hammingbox.attacks._search.guide import Guide
@@ -51,8 +51,8 @@ class TabuSearch(Search):
     def walk(self, problem: Problem, random: RowRandom, guide: Guide, best: Incumbent, visited: Visited) -> None:
         """Walks until every row is broken, or its steps or queries are used up.
 
-        In each round a row either restarts or makes a step, and the points of all rows are evaluated together. Rows do
-        not wait for each other's restarts: they are independent, and a black box answers large tables faster.
+        In each round a row either restarts or makes a step, and the points of all rows are evaluated together. Rows
+        know nothing of each other, so none waits for another's restart, and a black box is asked with larger tables.
         """
         here, climbed = best.slots.clone(), best.loss.clone()  # current point; best loss since the last start
         waited = torch.full_like(problem.rows, self.patience if self.fresh else 0)  # steps without improvement
@@ -98,8 +98,8 @@ class TabuSearch(Search):
             points, keys = best_moves(problem.take(go), guide, here[go], visited, go, self.tries)
             parts.append((points, keys != 0))
         most = max(wanted.shape[1] for _, wanted in parts)
-        points = torch.cat([functional.pad(points, (0, 0, 0, most - points.shape[1])) for points, _ in parts])
-        return points, torch.cat([functional.pad(wanted, (0, most - wanted.shape[1])) for _, wanted in parts])
+        points = torch.cat([pad(points, (0, 0, 0, most - points.shape[1])) for points, _ in parts])
+        return points, torch.cat([pad(wanted, (0, most - wanted.shape[1])) for _, wanted in parts])
 
     def points_walked(self) -> int:
         """The most points that a walk evaluates per row: steps tries + restarts starts.

@@ -29,45 +29,44 @@ class WorstCase(NamedTuple):
 
 
 class _Grid(NamedTuple):
-    """The options of every feature side by side, padded to the widest."""
+    """The valid options of every feature side by side, the clean one first, padded to the largest number."""
 
-    ids: Int64[Tensor, "batch features slots"]
-    valid: Bool[Tensor, "batch features slots"]
+    ids: Int64[Tensor, "batch features places"]
+    valid: Bool[Tensor, "batch features places"]
+    slots: Int64[Tensor, "batch features places"]
 
 
 def window_worst_case(victim: Windows, candidates: Candidates, pairs: Pairs, budget: int) -> WorstCase:
     """Exact worst cases of all pairs, by a dynamic programme.
 
-    The state after feature f is the choice of slots of features f - width + 2 to f and the number of changes so far;
+    The state after feature f is the choice of options of features f - width + 2 to f and the number of changes so far;
     its value is the largest sum of the scores of the windows that end at or before f. One step takes
-    pairs x budget x slots ** width operations.
+    pairs x budget x options ** width operations. Pairs are the last axis of every tensor, so that all of them are
+    computed side by side.
     """
     grid, width = _grid(candidates), victim.width
-    slots, features = grid.ids.shape[2], grid.ids.shape[1]
-    bias = pairs.difference(victim.bias.detach().double().expand(len(candidates), -1))
-    value = _start(grid, pairs, width, budget)  # (pairs, changes, slots, ..., slots)
-    magnitude = victim.bias.detach().double().abs().max().expand(len(candidates)).clone()
-    steps: list[Tensor] = []
-    for last in range(width - 1, features):
-        scores = _scores(victim, grid, last - width + 1)  # (batch, slots ** width, classes)
-        magnitude += scores.abs().amax((1, 2))
-        gain = pairs.difference(scores).view(-1, 1, *(slots,) * width)
-        # value has no axis for the new feature yet; taking a slot other than 0 uses one change more.
-        kept = value[..., None]
-        used = torch.cat([torch.full_like(kept[:, :1], -torch.inf), kept[:, :-1]], 1)
-        is_clean = torch.arange(slots, device=value.device) == 0
-        total = torch.where(is_clean, kept, used) + gain
-        allowed = grid.valid[pairs.rows, last]
-        total = total.masked_fill(~allowed.view(-1, 1, *(1,) * (width - 1), slots), -torch.inf)
-        value, oldest = total.max(2)  # the oldest feature of the window leaves the state
-        steps.append(oldest.to(torch.int16))
-    exactly, state = value.flatten(1).unflatten(1, (budget + 1, -1)).max(2)  # with exactly so many changes
-    most, changes = exactly.cummax(1)
-    bounds = bias[:, None] + most[:, 1:]
+    gains = _gains(victim, grid, pairs)  # (windows, options, ..., options, pairs)
+    value = _start(grid, pairs, width, budget)  # (changes, options, ..., options, pairs)
+    # Taking an option other than the clean one, which is the first, uses one change more.
+    total = torch.full((budget + 1, *gains.shape[1:]), -torch.inf, dtype=torch.float64, device=gains.device)
+    clean, changed = total[..., 0, :], total[1:, ..., 1:, :]
+    values = [value]
+    for gain in gains:
+        torch.add(value, gain[..., 0, :], out=clean)
+        torch.add(value[:-1, ..., None, :], gain[..., 1:, :], out=changed)
+        value = total.amax(1)  # the oldest feature of the window leaves the state
+        values.append(value)
+    exactly, state = value.reshape(budget + 1, -1, len(pairs.rows)).max(1)  # with exactly so many changes
+    most, changes = exactly.T.cummax(1)
+    bias = victim.bias.detach().double()
+    bounds = (bias[pairs.wins] - bias[pairs.loses])[:, None] + most[:, 1:]
 
     def points(pair: Int64[Tensor, "batch"], budgets: Int64[Tensor, "batch"]) -> Slots:
-        return _traced(steps, pair, changes[pair, budgets], state, slots, width, features)
+        used = changes[pair, budgets]
+        places = _traced(values, gains, pair, used, state[used, pair], width)
+        return grid.slots[pairs.rows[pair]].gather(2, places[:, :, None])[:, :, 0]
 
+    magnitude = _magnitude(victim).expand(len(candidates))
     return WorstCase(bounds, rounding(magnitude), points)
 
 
@@ -76,52 +75,87 @@ def _grid(candidates: Candidates) -> _Grid:
     slots = torch.arange(int(layout.widths.max()), device=layout.widths.device)
     exists = slots < layout.widths[:, None]
     options = layout.starts[:, None] + torch.where(exists, slots, 0)
-    return _Grid(candidates.ids[:, options], candidates.valid[:, options] & exists)
+    valid = candidates.valid[:, options] & exists
+    most = int(candidates.counts.max()) if len(candidates) else 1
+    order = (~valid).to(torch.uint8).argsort(dim=2, stable=True)[:, :, :most]
+    return _Grid(candidates.ids[:, options].gather(2, order), valid.gather(2, order), order)
 
 
-def _start(grid: _Grid, pairs: Pairs, width: int, budget: int) -> Tensor:
+def _gains(victim: Windows, grid: _Grid, pairs: Pairs) -> Float64[Tensor, "windows *options pairs"]:
+    """What each combination of options of each window adds to each pair; minus infinity for an invalid last option."""
+    width, windows, options = victim.width, len(victim.starts), grid.ids.shape[2]
+    rows, weight = pairs.rows, victim.scores.weight.detach().double()
+    # One column of differences for each pair of classes that occurs.
+    kinds, kind = torch.unique(torch.stack([pairs.wins, pairs.loses]), dim=1, return_inverse=True)
+    table, columns = weight[:, kinds[0]] - weight[:, kinds[1]], kinds.shape[1]
+    number = columns * victim.starts.view(-1, *(1,) * (width + 1))
+    for place in range(width):
+        own = grid.ids[:, place : place + windows] * (
+            columns * victim.radix[:, place, None]
+        )  # (batch, windows, options)
+        axes = (*(1,) * place, options, *(1,) * (width - 1 - place))
+        number = number + own.permute(1, 2, 0).reshape(windows, *axes, len(own))
+    gains = table.take(number.index_select(-1, rows).add_(kind))
+    last = grid.valid[:, width - 1 :]
+    if not bool(last.all()):
+        last = last[rows].permute(1, 2, 0)  # (windows, options, pairs)
+        gains.masked_fill_(~last.reshape(windows, *(1,) * (width - 1), options, -1), -torch.inf)
+    return gains
+
+
+def _start(grid: _Grid, pairs: Pairs, width: int, budget: int) -> Float64[Tensor, "changes *options pairs"]:
     """Value 0 for every valid choice of the first width - 1 features, at its number of changes."""
-    slots = grid.ids.shape[2]
-    choices = torch.cartesian_prod(*[torch.arange(slots, device=grid.ids.device)] * (width - 1)) if width > 1 else None
-    value = torch.full(
-        (len(pairs.rows), budget + 1, slots ** (width - 1)), -torch.inf, dtype=torch.float64, device=grid.ids.device
-    )
-    if choices is None:
-        value[:, 0] = 0.0
-        return value[..., 0]
-    choices = choices.view(-1, width - 1)
-    number = (choices != 0).sum(1)
-    valid = torch.stack([grid.valid[:, place, choices[:, place]] for place in range(width - 1)]).all(0)[pairs.rows]
-    for changes in range(min(budget, width - 1) + 1):
-        value[:, changes] = torch.where(valid & (number == changes), 0.0, -torch.inf)
-    return value.view(len(pairs.rows), budget + 1, *(slots,) * (width - 1))
+    options, device = grid.ids.shape[2], grid.ids.device
+    shape = (options,) * (width - 1)
+    number = torch.zeros(shape, dtype=torch.int64, device=device)
+    valid = torch.ones(*shape, len(pairs.rows), dtype=torch.bool, device=device)
+    changed = (torch.arange(options, device=device) != 0).long()
+    for place in range(width - 1):
+        axes = (*(1,) * place, options, *(1,) * (width - 2 - place))
+        number = number + changed.view(axes)
+        valid = valid & grid.valid[pairs.rows, place].T.view(*axes, -1)
+    every = torch.arange(budget + 1, device=device).view(-1, *(1,) * width)
+    value = torch.zeros(budget + 1, *valid.shape, dtype=torch.float64, device=device)
+    return value.masked_fill_(~(valid & (number[..., None] == every)), -torch.inf)
 
 
-def _scores(victim: Windows, grid: _Grid, window: int) -> Float64[Tensor, "batch combinations classes"]:
-    """Scores of all combinations of slots of one window, the last feature fastest."""
-    slots = torch.arange(grid.ids.shape[2], device=grid.ids.device)
-    choices = torch.cartesian_prod(*[slots] * victim.width).view(-1, victim.width)
-    ids = torch.stack([grid.ids[:, window + place, choices[:, place]] for place in range(victim.width)], -1)
-    return victim.window_scores(window, ids).detach().double()
+def _magnitude(victim: Windows) -> Float64[Tensor, ""]:
+    """The sum over windows of the largest absolute score."""
+    weight = victim.scores.weight.detach().double().abs().amax(1)
+    window = torch.zeros_like(weight, dtype=torch.int64)
+    window[victim.starts[1:]] = 1
+    largest = torch.zeros(len(victim.starts), dtype=weight.dtype, device=weight.device)
+    return largest.scatter_reduce(0, window.cumsum(0), weight, "amax").sum() + victim.bias.detach().double().abs().max()
 
 
 def _traced(
-    steps: list[Tensor], pair: Tensor, changes: Tensor, state: Tensor, slots: int, width: int, features: int
-) -> Slots:
-    """Walks the programme backwards from the best last states of some pairs."""
-    found = torch.zeros(len(pair), features, dtype=torch.int64, device=pair.device)
-    number, last = state[pair, changes], changes.clone()
-    for place in range(features - 1, features - width, -1):
-        found[:, place] = number % slots
-        number = number // slots
-    for step in range(len(steps) - 1, -1, -1):
-        # The state after feature f = step + width - 1 is the slots of features step + 1 to f.
-        own = torch.zeros_like(number)
-        for place in range(step + 1, step + width):
-            own = own * slots + found[:, place]
-        table = steps[step].flatten(1).unflatten(1, (-1, slots ** (width - 1)))
-        oldest = table[pair, last, own].long()
-        found[:, step] = oldest
-        newest = oldest if width == 1 else found[:, step + width - 1]
-        last = last - (newest != 0).long()
+    values: list[Tensor], gains: Tensor, pair: Tensor, changes: Tensor, state: Tensor, width: int
+) -> Int64[Tensor, "batch features"]:
+    """Walks the programme backwards from the best last states of some pairs; options by their place in the grid."""
+    windows, options, pairs = len(gains), gains.shape[1], gains.shape[-1]
+    found = torch.zeros(len(pair), windows + width - 1, dtype=torch.int64, device=pair.device)
+    # A state is the options of width - 1 features, written as one number, the last feature fastest.
+    for place in range(windows + width - 2, windows - 1, -1):
+        found[:, place] = state % options
+        state = state // options
+    every = torch.arange(options, device=pair.device)[:, None]
+    inner = options ** max(0, width - 2)
+    own = found[:, windows:] @ (options ** torch.arange(width - 2, -1, -1, device=pair.device))
+    for window in range(windows - 1, -1, -1):
+        # Window f goes from feature f, the oldest, to f + width - 1, the newest; `own` are all but the oldest.
+        before, gain = values[window].view(-1, pairs), gains[window].view(-1, pairs)
+        if width == 1:
+            left = (changes - (every != 0).long()).clamp(min=0)
+            total = before[left, pair].masked_fill((changes == 0) & (every != 0), -torch.inf) + gain[every, pair]
+            oldest = total.argmax(0)
+            newest = oldest
+        else:
+            newest = found[:, window + width - 1]
+            left = changes - (newest != 0).long()
+            earlier = every * inner + own // options
+            total = before[left * options ** (width - 1) + earlier, pair] + gain[every * inner * options + own, pair]
+            oldest = total.argmax(0)
+            own = oldest * inner + own // options
+        found[:, window] = oldest
+        changes = changes - (newest != 0).long()
     return found

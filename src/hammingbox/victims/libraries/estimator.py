@@ -8,6 +8,7 @@ import numpy as np
 from hammingbox.errors import InputError
 from hammingbox.victims.answers import Returns
 from hammingbox.victims.libraries.facts import KnownType, ModelFacts
+from hammingbox.victims.trees.read_model import is_tree_model
 
 
 def facts_of(model: Any, *, library: str = "scikit-learn", identity: str = "") -> ModelFacts:
@@ -30,6 +31,7 @@ def facts_of(model: Any, *, library: str = "scikit-learn", identity: str = "") -
     if hasattr(model, "get_params") and count is None and not hasattr(model, "classes_"):
         raise InputError(f"expected a fitted model, got a {type(model).__name__} that was never fitted.")
     classes = getattr(model, "classes_", None)
+    trees, encode = _trees_in(model)
     return ModelFacts(
         ask=ask,
         library=library,
@@ -41,7 +43,18 @@ def facts_of(model: Any, *, library: str = "scikit-learn", identity: str = "") -
         returns=returns,
         identity=identity,
         notes=notes,
+        tree_model=trees,
+        encode=encode,
     )
+
+
+def _trees_in(model: Any) -> tuple[Any, Callable[[Any], Any] | None]:
+    """The trees of a model or of the last step of a pipeline, and what the steps before do to a table."""
+    steps = getattr(model, "steps", None)
+    if steps and len(steps) > 1:
+        last = steps[-1][1]
+        return (last, model[:-1].transform) if is_tree_model(last) else (None, None)
+    return (model, None) if is_tree_model(model) else (None, None)
 
 
 def facts_of_function(function: Callable[[Any], Any]) -> ModelFacts:

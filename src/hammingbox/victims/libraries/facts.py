@@ -37,6 +37,8 @@ class ModelFacts:
         identity: hash of its content; empty if there is none.
         notes: what a user should know about how it is asked.
         seen_classes: its classes, for a model that names them in its answers only; called after the first answer.
+        tree_model: the model whose trees can be read, if it is one, for exact certificates.
+        encode: what turns the table into the numbers that these trees see; None if they see the table's own.
     """
 
     ask: Callable[[Any], Any]
@@ -50,3 +52,5 @@ class ModelFacts:
     identity: str = ""
     notes: tuple[str, ...] = ()
     seen_classes: Callable[[], tuple[Any, ...] | None] | None = None
+    tree_model: Any = None
+    encode: Callable[[Any], Any] | None = None

@@ -33,7 +33,7 @@ def facts_of(model: Any) -> ModelFacts:
     if booster is model:
         return _of_booster(booster, text, identity)
     own = estimator.facts_of(model, library="lightgbm", identity=identity)
-    return replace(own, types=_types(booster, text, as_codes=False))
+    return replace(own, types=_types(booster, text, as_codes=False), tree_model=model)
 
 
 def read(content: bytes, source: object) -> ModelFacts:
@@ -78,6 +78,7 @@ def _of_booster(booster: Any, text: str, identity: str) -> ModelFacts:
         notes=(f"the file does not hold the categories of {', '.join(guessed[:6])}: codes follow the schema",)
         if guessed
         else (),
+        tree_model=booster,
     )
 
 

@@ -1,5 +1,7 @@
 """Folders of Hugging Face transformers: a text classifier, asked with the text that a row stands for."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,7 @@ def read(folder: Path, schema: Schema) -> ModelFacts:
         import transformers
     except ImportError as error:
         raise missing_library("transformers", "transformers", f"to read {folder}", error) from error
-    with damage_as_file_error(folder, "a whole transformers folder"):
+    with damage_as_file_error(folder, "a whole transformers folder"), _silent(transformers.utils.logging):
         _check_config(folder)
         local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
         model, loaded = transformers.AutoModelForSequenceClassification.from_pretrained(
@@ -61,6 +63,20 @@ def read(folder: Path, schema: Schema) -> ModelFacts:
         notes=(f"{asked_with(schema)}, of which it reads {ask.longest:,} tokens at most",),
         identity=sha256(*(path.name.encode() + b"\n" + read_bytes(path) for path in files)),
     )
+
+
+@contextmanager
+def _silent(logging: Any) -> Iterator[None]:
+    """The library says nothing on the terminal inside the block: what matters comes as an exception."""
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity(logging.CRITICAL)
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
 
 
 def _check_config(folder: Path) -> None:

@@ -32,7 +32,7 @@ def facts_of(model: Any) -> ModelFacts:
         return _of_booster(model, sha256(bytes(model.save_raw("ubj"))))
     booster = model.get_booster()
     own = estimator.facts_of(model, library="xgboost", identity=sha256(bytes(booster.save_raw("ubj"))))
-    return replace(own, types=_types(booster))
+    return replace(own, types=_types(booster), tree_model=model)
 
 
 def read(content: bytes, source: object) -> ModelFacts:
@@ -88,6 +88,7 @@ def _of_booster(booster: Any, identity: str) -> ModelFacts:
         notes=(f"the file does not hold the categories of {', '.join(guessed[:6])}: codes follow the schema",)
         if guessed
         else (),
+        tree_model=booster if best is None else booster[: int(best) + 1],
     )
 
 

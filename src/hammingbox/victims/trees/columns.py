@@ -76,7 +76,7 @@ def columns_of(
         )
     listed = dict(categories or {})
     return tuple(
-        Column(column.feature, _coded(schema.features[column.feature], column.values, listed[i]))
+        Column(column.feature, coded(schema.features[column.feature], column.values, listed[i]))
         if i in listed
         else column
         for i, column in enumerate(found)
@@ -130,7 +130,7 @@ def _plain_values(feature: Feature) -> Values:
     return np.arange(len(feature.categories), dtype=np.float64)
 
 
-def _coded(feature: Feature, values: Values, categories: Sequence[Any]) -> Values:
+def coded(feature: Feature, values: Values, categories: Sequence[Any]) -> Values:
     """The model's code of each category of the schema; what the model has not seen is missing to it.
 
     A model that was trained on texts knows them as texts. One that knows numbers was trained on ids, unless all of its

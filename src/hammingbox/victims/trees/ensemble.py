@@ -5,7 +5,7 @@ with d categories is d bits. Evaluation and search look them up and never see a 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -187,6 +187,21 @@ class TreeEnsemble:
         if np.log2(self.magnitude) - quantum < bits:
             return 0.0
         return 2.0 ** (6 - 53) * (self.trees + 2) * self.magnitude
+
+    @cached_property
+    def library_rounding(self) -> float:
+        """A bound, never 0, on what a library may be off by that adds the same leaves in float32, in its own order.
+
+        The sum of n numbers is off by at most (n - 1) 2**-24 times the sum of their magnitudes; a difference of two
+        such sums, and the probabilities made of it, by a few times as much. An exact tie counts as within it, because
+        libraries decide ties each in its own way.
+        """
+        return max(self.rounding, 2.0**-22 * (self.trees + 2) * max(1.0, self.magnitude))
+
+    def with_classes(self, order: Sequence[int]) -> "TreeEnsemble":
+        """The same trees with the classes in another order: class i is the one that was number order[i]."""
+        chosen = list(order)
+        return replace(self, values=self.values[:, chosen], base=self.base[chosen])
 
 
 class _Bits:

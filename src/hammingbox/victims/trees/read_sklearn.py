@@ -33,7 +33,7 @@ def read_estimator(model: Any, schema: Schema, columns: Sequence[Column] | None 
         raise InputError(f"expected a fitted {type(model).__name__}, got one that is not fitted. Call fit first.")
     if columns is None:
         names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-        columns = columns_of(schema, int(model.n_features_in_), names, _encoded_categories(model))
+        columns = columns_of(schema, int(model.n_features_in_), names, encoded_categories(model))
     return reader(model, schema, columns)
 
 
@@ -138,7 +138,7 @@ def _members(bitset: Any) -> frozenset[int]:
     return frozenset(32 * w + b for w, word in enumerate(bitset) for b in range(32) if int(word) >> b & 1)
 
 
-def _encoded_categories(model: Any) -> dict[int, Any]:
+def encoded_categories(model: Any) -> dict[int, Any]:
     """The categories that histogram boosting codes itself, by column."""
     flags = getattr(model, "is_categorical_", None)
     if flags is None:

@@ -57,6 +57,10 @@ class TreeVictim(Victim):
             return sums
         return (sums / sums.sum(1, keepdim=True)).clamp(min=1e-300).log()
 
+    def as_trees(self) -> "TreeVictim":
+        """Itself."""
+        return self
+
     def sums(self, ids: Ids) -> Float[Tensor, "batch classes"]:
         """The sums over the trees, without the link."""
         step = max(1, _LOOKUPS // self.ensemble.trees)
