@@ -64,7 +64,7 @@ bench: $(READY)  ## print the measured figures of the README and the docs
 SAMPLE ?= 60
 SEED   ?= 0
 mutants: $(READY)  ## small faults in the files that judge: SAMPLE of them (all with SAMPLE=100000), which the tests must notice
-	$(BIN)/python tools/mutants.py --sample $(SAMPLE) --seed $(SEED) --jobs 2 --least 0.9
+	$(BIN)/python tools/mutants.py --sample $(SAMPLE) --seed $(SEED) --least 0.9
 
 kills: $(READY)  ## 100 times `kill -9` of train, defend, compare and reproduce: records and weights must be equal
 	$(BIN)/python tools/kills.py

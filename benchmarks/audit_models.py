@@ -1,7 +1,7 @@
 """Models as colleagues leave them: trained on the raw table with each library's own tools, saved in its own file."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-_MOST_ROWS = 60_000
+_MOST_ROWS = 20_000
 """Rows that a model is trained on at most: what is measured is the audit."""
 
 _NET = '''"""A net with entity embeddings and numbers, as `--model net:model` opens it."""
@@ -56,25 +56,33 @@ def model(schema):
 '''
 
 
-def save_model(kind: str, train: pd.DataFrame, whole: pd.DataFrame, label: str, folder: Path) -> str:
+def save_model(
+    kind: str, train: pd.DataFrame, whole: pd.DataFrame, label: str, folder: Path, *, unused: Sequence[str] = ()
+) -> str:
     """Trains a model on some rows of a table and saves it; what `--model` takes.
 
     The whole table says which categories there are, as the owner of a model knows them.
     """
-    texts = [name for name in whole if name != label and not pd.api.types.is_numeric_dtype(whole[name])]
+    left_out = [label, *(name for name in unused if name in whole)]
+    texts = [name for name in whole if name not in left_out and not pd.api.types.is_numeric_dtype(whole[name])]
     types = {name: pd.CategoricalDtype(sorted(whole[name].dropna().astype(str).unique())) for name in texts}
     rows = train.sample(min(_MOST_ROWS, len(train)), random_state=0)
-    return MODELS[kind](rows.drop(columns=label), rows[label], types, folder)
+    return MODELS[kind](rows.drop(columns=left_out), rows[label], types, folder)
 
 
 Types = dict[str, pd.CategoricalDtype]
+
+
+def _balanced(y: pd.Series) -> np.ndarray:
+    """A weight for each row, such that all classes weigh the same."""
+    return (len(y) / y.nunique() / y.map(y.value_counts())).to_numpy()
 
 
 def _xgboost(x: pd.DataFrame, y: pd.Series, types: Types, folder: Path) -> str:
     import xgboost
 
     model = xgboost.XGBClassifier(n_estimators=100, max_depth=6, enable_categorical=True, n_jobs=1)
-    model.fit(x.astype(types), pd.Categorical(y).codes).save_model(folder / "model.ubj")
+    model.fit(x.astype(types), pd.Categorical(y).codes, sample_weight=_balanced(y)).save_model(folder / "model.ubj")
     return "model.ubj"
 
 
@@ -82,7 +90,7 @@ def _lightgbm(x: pd.DataFrame, y: pd.Series, types: Types, folder: Path) -> str:
     import lightgbm
 
     model = lightgbm.LGBMClassifier(n_estimators=100, verbose=-1, n_jobs=1).fit(
-        x.astype(types), pd.Categorical(y).codes
+        x.astype(types), pd.Categorical(y).codes, sample_weight=_balanced(y)
     )
     model.booster_.save_model(folder / "model.txt")
     return "model.txt"
@@ -92,7 +100,12 @@ def _catboost(x: pd.DataFrame, y: pd.Series, types: Types, folder: Path) -> str:
     import catboost
 
     model = catboost.CatBoostClassifier(
-        iterations=100, verbose=0, thread_count=1, cat_features=list(types), allow_writing_files=False
+        iterations=100,
+        verbose=0,
+        thread_count=1,
+        cat_features=list(types),
+        allow_writing_files=False,
+        auto_class_weights="Balanced",
     )
     model.fit(x.fillna(dict.fromkeys(types, "")), y).save_model(str(folder / "model.cbm"))
     return "model.cbm"
@@ -111,7 +124,10 @@ def _sklearn(x: pd.DataFrame, y: pd.Series, types: Types, folder: Path) -> str:
         (OneHotEncoder(handle_unknown="ignore"), list(types)),
         (make_pipeline(SimpleImputer(), StandardScaler()), numbers),
     )
-    skops.io.dump(make_pipeline(prepare, LogisticRegression(max_iter=300)).fit(x, y), folder / "model.skops")
+    skops.io.dump(
+        make_pipeline(prepare, LogisticRegression(max_iter=300, class_weight="balanced")).fit(x, y),
+        folder / "model.skops",
+    )
     return "model.skops"
 
 
@@ -132,10 +148,11 @@ def _torch(x: pd.DataFrame, y: pd.Series, types: Types, folder: Path) -> str:
     torch.manual_seed(0)
     net = scope["Net"]([len(known) + 1 for known in codes.values()], len(numbers), len(classes.categories))
     inputs, labels = torch.from_numpy(np.stack(ids, 1)), torch.from_numpy(classes.codes.astype(np.int64))
+    weights = torch.tensor(len(y) / len(classes.categories) / np.bincount(classes.codes), dtype=torch.float32)
     steps = torch.optim.AdamW(net.parameters(), lr=3e-3)
     for _ in range(max(4, 400_000 // len(y) // 10)):
         for part in torch.randperm(len(y)).split(256):
-            loss = nn.functional.cross_entropy(net(inputs[part], values[part]), labels[part])
+            loss = nn.functional.cross_entropy(net(inputs[part], values[part]), labels[part], weights)
             steps.zero_grad()
             loss.backward()
             steps.step()

@@ -14,6 +14,7 @@ from hammingbox.attacks import (
     Attack,
     AttackResult,
     Auto,
+    BestFirst,
     Distribution,
     Evolution,
     Exhaustive,
@@ -55,6 +56,7 @@ from hammingbox.defences import (
     Batch,
     CertifiedTraining,
     Defence,
+    ExhaustiveTraining,
     HotFlipTraining,
     L2Ball,
     PAdvT,
@@ -71,6 +73,8 @@ from hammingbox.errors import (
     InputError,
     TooExpensiveError,
     VictimError,
+    VictimRaisedError,
+    WorkerError,
 )
 from hammingbox.evaluation.accuracy import accuracy, correctly_classified
 from hammingbox.evaluation.certificates import Certificates
@@ -80,6 +84,8 @@ from hammingbox.evaluation.confusion import Confusion, confusion
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
 from hammingbox.evaluation.drawing import Draw, draw_rows
 from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.failed_row import FailedRow
+from hammingbox.evaluation.plausibility import Plausibility, plausibility_of
 from hammingbox.evaluation.rates import Rate, WeightedRate
 from hammingbox.evaluation.result_files import read_results, verify, write_results
 from hammingbox.evaluation.rows import Rows
@@ -88,6 +94,8 @@ from hammingbox.problem import Problem
 from hammingbox.running.certify import certify, certify_into
 from hammingbox.running.evaluate import evaluate
 from hammingbox.running.executor import Executor, Serial
+from hammingbox.running.processes import Processes
+from hammingbox.running.ray_cluster import RayCluster
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.run_spec import RunSpec
 from hammingbox.running.store import MemoryStore, Store, open_store
@@ -97,9 +105,14 @@ from hammingbox.threat.candidates import Candidates, hamming
 from hammingbox.threat.goal import AnyOther, Direction, Goal, RowGoals, Target
 from hammingbox.threat.layout import Layout
 from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.threat.reachable import Reachable, with_reachable
+from hammingbox.threat.ruled_space import RuledSpace
+from hammingbox.threat.rules.rules import Rules
+from hammingbox.threat.rules.unit import Unit
 from hammingbox.threat.space import FullSpace, Space
 from hammingbox.threat.synonym_space import SynonymSpace
 from hammingbox.threat.table_space import TableSpace
+from hammingbox.threat.threat_file import ThreatFile, read_threat
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
@@ -141,6 +154,7 @@ __all__ = [
     "Audit",
     "Auto",
     "Batch",
+    "BestFirst",
     "BlackBox",
     "Candidates",
     "Cascade",
@@ -165,6 +179,8 @@ __all__ = [
     "Exact",
     "Executor",
     "Exhaustive",
+    "ExhaustiveTraining",
+    "FailedRow",
     "Feature",
     "FileError",
     "Finding",
@@ -186,14 +202,20 @@ __all__ = [
     "OneHot",
     "PAdvT",
     "Passes",
+    "Plausibility",
     "Problem",
+    "Processes",
     "Random",
     "Rate",
+    "RayCluster",
+    "Reachable",
     "Relaxation",
     "RobustClassifier",
     "RowGoals",
     "RowRandom",
     "Rows",
+    "RuledSpace",
+    "Rules",
     "RunSpec",
     "Schema",
     "ScorePCAA",
@@ -210,6 +232,7 @@ __all__ = [
     "SynonymSpace",
     "TableSpace",
     "Target",
+    "ThreatFile",
     "ThreatModel",
     "TooExpensiveError",
     "Trades",
@@ -217,10 +240,13 @@ __all__ = [
     "TreeSearch",
     "TreeVictim",
     "TwoStage",
+    "Unit",
     "Verification",
     "Victim",
     "VictimError",
+    "VictimRaisedError",
     "WeightedRate",
+    "WorkerError",
     "accuracy",
     "audit",
     "build",
@@ -243,12 +269,15 @@ __all__ = [
     "load_victim",
     "open_model",
     "open_store",
+    "plausibility_of",
     "read_results",
     "read_schema",
+    "read_threat",
     "text_splits",
     "tree_victim",
     "verify",
     "victim",
+    "with_reachable",
     "wrap",
     "write_columns",
     "write_results",

@@ -11,7 +11,7 @@ import json
 import os
 import tomllib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -129,8 +129,12 @@ def parse_json(text: bytes | str, source: object) -> Any:
         raise FileError(f"expected JSON in {shown(source)}, got brackets that are nested too deeply.") from error
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
     """Reads TOML.
+
+    Args:
+        path: of the file.
+        parse_float: what makes a number with a point of its text; `Decimal` keeps it exact.
 
     Raises:
         FileError: it is missing, not TOML, or nested too deeply.
@@ -142,7 +146,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         text = content.decode()
         if any(_has_deep_key(line) for line in text.splitlines()):
             raise FileError(f"expected keys of at most {_DEEPEST_KEY} parts in {path}, got a longer one. Shorten it.")
-        return tomllib.loads(text)
+        return tomllib.loads(text, parse_float=parse_float)
     except RecursionError as error:
         raise FileError(f"expected TOML in {path}, got brackets that are nested too deeply.") from error
     except ValueError as error:  # of TOML, of the encoding, or a number of thousands of digits

@@ -10,10 +10,11 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 import torch
-from jaxtyping import Bool, Int64, Shaped
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
-from hammingbox.threat.candidates import Candidates
+from hammingbox.errors import InputError
+from hammingbox.threat.candidates import Candidates, Purse
 from hammingbox.threat.goal import RowGoals
 from hammingbox.types import (
     Logits,
@@ -39,6 +40,10 @@ DEFAULT_MEMORY = 512 * 2**20
 _LARGEST_MICRO_BATCH = 512
 """Larger ones exceed the CPU's caches: the Splice LSTM is 2.5 times slower at 4096 rows than at 512."""
 
+_LARGEST_TABLE = 4096
+"""Rows in one call of a black box, where a call costs more than its rows: XGBoost spends as long on the frame of a call
+as on 1,000 rows of it."""
+
 
 class Scores(NamedTuple):
     """The result of a discrete pass: the loss of each point, and whether it meets the goal."""
@@ -55,12 +60,13 @@ class Problem:
         victim: in eval mode, its parameters frozen; an attack gets a `MeteredVictim`, which counts every pass.
         candidates: S(x) of each row.
         goal: what counts as success for each row.
-        budget: epsilon, the largest number of changed features.
+        budget: epsilon, the largest number of changed features of the layout.
         objective: the loss to maximise; success is always judged by the margin.
         meter: shared by all parts of a batch.
         rows: the number of each row in the meter.
         memory: bytes for a micro-batch. The size of activations is estimated from that of the embedding, so this bounds
             the order of magnitude, not the exact number of bytes.
+        purse: what each row may spend, in changed columns and in ticks; None where only `budget` counts.
     """
 
     victim: Victim
@@ -71,6 +77,7 @@ class Problem:
     meter: Meter
     rows: RowInt
     memory: int = DEFAULT_MEMORY
+    purse: Purse | None = None
 
     @classmethod
     def of(
@@ -87,18 +94,31 @@ class Problem:
         """A problem with a new meter that allows at most `queries` forward passes per row."""
         device, size = candidates.ids.device, len(candidates)
         rows, meter = torch.arange(size, device=device), Meter(size, device, queries)
-        return cls(victim, candidates, goal, budget, objective, meter, rows, memory)
+        purse, most = candidates.purse(budget), candidates.most_changes(budget)
+        if purse is not None:
+            candidates = candidates.within(purse)
+        return cls(victim, candidates, goal, most, objective, meter, rows, memory, purse)
 
     def __len__(self) -> int:
         return len(self.candidates)
 
     def take(self, rows: Shaped[Tensor, "some"]) -> "Problem":
         """The problem of some rows; their passes go to the same meter."""
-        return replace(self, candidates=self.candidates.take(rows), goal=self.goal.take(rows), rows=self.rows[rows])
+        return replace(
+            self,
+            candidates=self.candidates.take(rows),
+            goal=self.goal.take(rows),
+            rows=self.rows[rows],
+            purse=None if self.purse is None else self.purse[rows],
+        )
 
     def within(self, budget: int) -> "Problem":
-        """The same rows, meter and victim under another budget."""
+        """The same rows, meter and victim under another number of changed features."""
         return replace(self, budget=budget)
+
+    def with_purse(self, purse: Purse) -> "Problem":
+        """The same rows, meter and victim with less to spend."""
+        return replace(self, candidates=self.candidates.within(purse), purse=purse)
 
     def unmetered(self) -> "Problem":
         """The same problem with a new meter, for checks that are not part of an attack's cost.
@@ -110,7 +130,23 @@ class Problem:
     @property
     def clean_slots(self) -> Slots:
         """Slot 0 everywhere."""
-        return torch.zeros_like(self.candidates.clean)
+        shape = (len(self), self.candidates.layout.features)
+        return torch.zeros(shape, dtype=torch.int64, device=self.rows.device)
+
+    # What points cost ------------------------------------------------------------------------------------------
+
+    def spent(self, rows: PointRows, slots: PointSlots) -> Int64[Tensor, "points 2"]:
+        """Changed columns and ticks of points, where there is a purse."""
+        if self.candidates.tolls is None:
+            raise InputError("expected a problem with prices, got one without.")
+        return self.candidates.tolls[rows[:, None], self.candidates.layout.starts + slots].sum(1)
+
+    def affordable(self, rows: PointRows, slots: PointSlots) -> Bool[Tensor, "points"]:
+        """Whether points keep to the budget of their rows, and can be written."""
+        few = (slots != 0).sum(1) <= self.budget
+        if self.purse is None:
+            return few
+        return few & (self.spent(rows, slots) <= self.purse[rows]).all(1) & self.candidates.writable(rows, slots)
 
     # Discrete passes -------------------------------------------------------------------------------------------
 
@@ -147,27 +183,42 @@ class Problem:
 
         A row that has reached its query limit is not queried again. Its points beyond the limit, in the order of the
         list, have a loss of minus infinity and do not meet the goal. So no attack can exceed the limit by this method.
+        The same holds for points that their rows cannot afford, where there is a purse.
         """
-        if self.meter.limit is None:
+        if self.meter.limit is None and self.purse is None:
             return self.judge(rows, self.logits(rows, slots))
         loss = torch.full((len(rows),), -torch.inf, device=rows.device)
         fooled = torch.zeros(len(rows), dtype=torch.bool, device=rows.device)
-        paid = self.may_query(rows)
+        paid = self.may_ask(rows, slots)
         if paid.any():
             loss[paid], fooled[paid] = self.judge(rows[paid], self.logits(rows[paid], slots[paid]))
         return Scores(loss, fooled)
 
     def may_query(self, rows: PointRows) -> Bool[Tensor, "points"]:
         """The points of a ragged list, in its order, that are within the query limit of their rows."""
+        if self.meter.limit is None:
+            return torch.ones_like(rows, dtype=torch.bool)
         # A part of a batch may hold a row several times, as a beam does: all its copies share the limit.
         return place_in_row(self.rows[rows]) < self.remaining[rows]
 
+    def may_ask(self, rows: PointRows, slots: PointSlots) -> Bool[Tensor, "points"]:
+        """The points of a ragged list that their rows can afford, and whose queries are within their limit."""
+        if self.purse is None:
+            return self.may_query(rows)
+        able = self.affordable(rows, slots)
+        able[able.clone()] = self.may_query(rows[able])
+        return able
+
     def judge(self, rows: PointRows, logits: Logits) -> Scores:
-        """Loss and success of points with these logits, which may come from the victim or a model of it. No cost."""
+        """Loss and success of points with these logits. No cost."""
         goal = self.goal.take(rows)
         margin = goal.margin(logits)
         loss = margin if self.objective == "margin" else goal.cross_entropy(logits)
         return Scores(loss.float(), margin > 0)
+
+    def predicted_loss(self, logits: Float[Tensor, "batch *sets classes"]) -> Float[Tensor, "batch *sets"]:
+        """Losses of logits that a model of the victim predicts, one or many sets for each row. No cost."""
+        return self.goal.margin(logits) if self.objective == "margin" else self.goal.cross_entropy(logits)
 
     @property
     def remaining(self) -> RowInt:
@@ -181,21 +232,29 @@ class Problem:
 
     def micro_batches(self, points: int) -> Iterator[slice]:
         """Slices of a list of points that go through the victim at once."""
-        size = max(1, min(_LARGEST_MICRO_BATCH, self.memory // self._bytes_per_forward))
+        largest = _LARGEST_MICRO_BATCH if self.victim.has_gradient else _LARGEST_TABLE
+        size = max(1, min(largest, self.memory // self._bytes_per_forward))
         return (slice(start, start + size) for start in range(0, max(points, 1), size))
 
     # Soft passes -----------------------------------------------------------------------------------------------
 
-    def soft_loss(self, weights: Weights) -> SampleFloat:
+    def soft_loss(self, weights: Weights, points: Slots | None = None) -> SampleFloat:
         """Differentiable loss of soft rows.
 
         The caller keeps batch x samples within `soft_rows_at_once`.
+
+        Args:
+            weights: of options.
+            points: if the one sample of each row is a discrete point, that point. Columns that are computed from others
+                then have its values; in a soft row they keep the clean ones.
 
         Cost: one forward pass per sample, and one backward pass if gradients are taken.
         """
         batch, samples, _ = weights.shape
         self.meter.charge(self.rows, samples)
-        mixed = self._soft_rows.mix(weights).flatten(0, 1)
+        mixed = self._soft_rows.mix(self.candidates.column_weights(weights)).flatten(0, 1)
+        if points is not None and self.candidates.computed_columns:
+            mixed = self._with_computed_columns(mixed, points)
         clean = self.candidates.clean.repeat_interleave(samples, 0)
         if isinstance(self.victim, MeteredVictim):
             logits = self.victim.soft_answer(mixed, clean, self.rows, samples)
@@ -218,21 +277,31 @@ class Problem:
             part = self if len(rows) == len(self) else self.take(rows)
             with torch.enable_grad():
                 weights = self.candidates.layout.one_hot(slots[rows])[:, None].requires_grad_()
-                loss = part.soft_loss(weights)[:, 0]
+                loss = part.soft_loss(weights, slots[rows])[:, 0]
                 (gradient,) = torch.autograd.grad(loss.sum(), weights)
             losses.append(loss.detach())
             gradients.append(gradient[:, 0])
         return torch.cat(losses), torch.cat(gradients)
 
+    def _with_computed_columns(
+        self, embedded: Float[Tensor, "batch columns dim"], points: Slots
+    ) -> Float[Tensor, "batch columns dim"]:
+        """Embedded rows with the vectors of what the computed columns of points hold, without a gradient."""
+        with torch.no_grad():
+            written = self.victim.embed(self.candidates.select(points))
+        computed = torch.zeros(embedded.shape[1], dtype=torch.bool, device=embedded.device)
+        computed[list(self.candidates.computed_columns)] = True
+        return torch.where(computed[:, None], written, embedded)
+
     @cached_property
     def _soft_rows(self) -> SoftRows:
-        return SoftRows(self.victim, self.candidates)
+        return SoftRows(self.victim, self.candidates.columns)
 
     # Memory ----------------------------------------------------------------------------------------------------
 
     @cached_property
     def _embedded_bytes(self) -> int:
-        features = self.candidates.layout.features
+        features = self.candidates.clean.shape[1]
         if not self.victim.has_gradient:
             return 64 * features
         return 4 * features * self.victim.embed(self.candidates.clean[:1].clone()).shape[-1]

@@ -37,6 +37,7 @@ REPRS = {
     "guided": ("Guided(objective='margin', queries=None, steps=10, samples=4, learning_rate=0.5, flips=48, beam=4)"),
     "greedy": "Greedy(objective='margin', queries=None, beam=1)",
     "beam": "Greedy(objective='margin', queries=None, beam=4)",
+    "best_first": "BestFirst(objective='margin', queries=None)",
     "local": (
         "Local(objective='margin', queries=None, steps=100, tries=8, patience=6, starts=8, fresh=False, sweep=256)"
     ),

@@ -22,7 +22,7 @@ from hammingbox import (
     VictimError,
     evaluate,
 )
-from hammingbox.attacks.judge import _is_of_this_package
+from hammingbox.attacks.judge import _asked_twice, _is_of_this_package
 from hammingbox.evaluation.accuracy import accuracy
 from hammingbox.threat.candidates import Candidates
 from hammingbox.types import Embedded, Ids, Logits
@@ -92,6 +92,15 @@ def test_a_victim_that_changes_its_answers_is_refused(step: float, data: Dataset
     victim.step = step
     with pytest.raises(VictimError, match="same answer to the same row"):
         evaluate(victim, data, threat, ATTACKS["swap"]())
+
+
+def test_the_only_row_of_a_batch_is_asked_twice_too(data: Dataset, threat: ThreatModel) -> None:
+    victim = MoodyVictim(data.schema.cardinalities)
+    victim.step = 0.05
+    with pytest.raises(VictimError, match="same answer to the same row"):
+        evaluate(victim, data.take(slice(5, 6)), threat, ATTACKS["swap"]())
+    assert _asked_twice(1, torch.device("cpu")).tolist() == [0]
+    assert _asked_twice(9, torch.device("cpu")).tolist() == [0, 3, 6]
 
 
 def test_a_victim_that_changes_its_weights_is_refused(data: Dataset, threat: ThreatModel) -> None:

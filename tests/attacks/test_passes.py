@@ -73,6 +73,7 @@ FORMULAS = [
     ("guided", 1 + 40 + M + (BUDGET - 1) * 4 * M, 40, False),
     ("greedy", 1 + BUDGET * M, 0, False),
     ("beam", 1 + (1 + 4 * (BUDGET - 1)) * M, 0, False),
+    ("best_first", 1 + BUDGET * M, 0, False),
     ("sparse_rs", 1_000, 0, False),
     ("pcaa_blackbox", 1_001, 0, False),
     ("genetic", 1 + 11 * 20 * min(4, D - 1), 0, False),

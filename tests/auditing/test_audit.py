@@ -1,10 +1,12 @@
 """An audit of a real table and a real model: every class, the truth at small budgets, a store that verifies."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 import xgboost
 from matplotlib import pyplot
@@ -117,6 +119,37 @@ def test_a_frame_and_a_model_object_are_audited_in_one_line(german: Table, model
     assert again.report().is_file()
 
 
+@pytest.mark.parametrize("kind", ["texts", "polars", "a file"])
+def test_frames_as_they_were_read_fit_a_model_that_knows_its_types(
+    kind: str, german: Table, model: Path, found: Audit
+) -> None:
+    """Texts where the model was trained on categories: its own types count, not those of the table."""
+    booster = xgboost.XGBClassifier()
+    booster.load_model(model)
+    frame: Any = polars.from_pandas(german.frame) if kind == "polars" else german.frame
+    again = hb.audit(
+        model if kind == "a file" else booster, frame, label="risk", positive="bad", budgets=[1], rows_per_class=25,
+        immutable=FROZEN, what_if=0,
+    )  # fmt: skip
+    assert [line.to_json() for line in again.classes[1].lines] == [line.to_json() for line in found.classes[1].lines]
+    assert again.what_if is None
+
+
+def test_frozen_columns_are_measured_and_verified(found: Audit) -> None:
+    measured = found.what_if
+    assert measured is not None
+    assert measured.of == "bad"
+    assert 1 <= len(measured.lines) <= 3
+    assert not set(measured.lines) & set(FROZEN)
+    for line in measured.lines.values():
+        assert all(line[budget].hits <= measured.now[budget].hits for budget in line)
+    name, line = next(iter(measured.lines.items()))
+    assert f"With {name} frozen and the bad rows attacked again, {100 * line[1].value:.1f} %" in found._repr_html_()
+    assert "Measured: attacked again with a column frozen" in (found.folder / "report.html").read_text()
+    said = call_program("verify", found.folder, "--json")
+    assert sum(run["name"].startswith("what-if: ") for run in json.loads(said)["runs"]) == 2 * len(measured.lines)
+
+
 def test_a_threat_model_says_what_an_attacker_may_do(german: Table, model: Path) -> None:
     space = hb.MaskedSpace(german.schema, immutable=[f.name for f in german.schema.features if f.name != "status"])
     found = hb.audit(
@@ -144,7 +177,10 @@ def test_the_command_goes_on_where_it_was(german: Table, model: Path, tmp_path: 
         assert len(store.sessions(1)) == 1, "nothing is attacked twice"
     assert len((tmp_path / "out" / FILE).read_bytes()) == len(content)
     assert "verified" in call_program("verify", tmp_path / "out")
-    call_program("report", tmp_path / "out")
+    call_program("report", tmp_path / "out", "--model", model)
+    assert "xgboost" in call_program("results", "list", tmp_path / "out", "--model", model)
+    with pytest.raises(InputError, match=r"got 'other\.ubj'"):
+        call_program("results", "export", tmp_path / "out", "--model", "other.ubj")
 
 
 def test_the_rows_of_a_test_file_are_audited(german: Table, model: Path, tmp_path: Path) -> None:
@@ -157,6 +193,17 @@ def test_the_rows_of_a_test_file_are_audited(german: Table, model: Path, tmp_pat
     with hb.open_store(tmp_path / "out", readonly=True) as store:
         (run,) = store.runs()
         assert (run.key.split, run.rows) == ("test", 100)
+    assert "How many rows of test.csv can be broken" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_what_a_black_box_refuses_is_recorded(german: Table, model: Path, tmp_path: Path) -> None:
+    arguments = ["--label", "risk", "--model", model, "--rows-per-class", 4, "--budgets", "1", "--out", tmp_path]
+    said = call_program("audit", german.path, *arguments, "--attacks", "random,pcaa")
+    reason = "pcaa needs gradients, and this model has none."
+    assert reason in " ".join(said.split())
+    assert reason in (tmp_path / "report.html").read_text()
+    with hb.open_store(tmp_path, readonly=True) as store:
+        assert {run.name: run.refused for run in store.runs()} == {"random": None, "pcaa": reason}
 
 
 @pytest.mark.parametrize(

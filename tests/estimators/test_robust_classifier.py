@@ -77,6 +77,20 @@ def test_it_resists_better_than_a_standard_model() -> None:
     assert rates["padvt"] < rates["standard"]
 
 
+def test_a_rare_class_is_kept_with_balanced_weights() -> None:
+    frame, y = table(900)
+    rare = (y == "ok") | (np.arange(900) % 12 == 0)
+    frame, y = frame[["city", "day"]][rare], y[rare]
+    recall = {}
+    for weight in (None, "balanced", {"fraud": 30.0, "ok": 1.0}):
+        model = RobustClassifier("standard", epochs=4, class_weight=weight, random_state=0).fit(frame, y)
+        recall[str(weight)] = float((model.predict(frame)[y == "fraud"] == "fraud").mean())
+    assert recall["None"] < 0.5 < recall["balanced"]
+    assert recall["{'fraud': 30.0, 'ok': 1.0}"] > 0.5
+    with pytest.raises(InputError, match="expected class_weight as None, 'balanced' or a weight"):
+        RobustClassifier(class_weight="even").fit(frame, y)
+
+
 def test_a_number_that_no_training_row_had_is_no_error(fitted: RobustClassifier) -> None:
     frame, _ = table(rows=3, seed=2)
     frame["amount"], frame["day"] = [-1e9, 1e9, np.nan], [-5, 99, 3]

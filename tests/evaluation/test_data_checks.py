@@ -73,3 +73,17 @@ def test_small_parts_are_joined_and_splice_leaks_nothing(splice_splits: Splits) 
     assert len(diagnose_data(few)) == 1
     assert diagnose_data(splice_splits) == []
     assert diagnose_data(replace(splice_splits, train=splice_splits.train.take(slice(0, 0)))) == []
+
+
+def test_a_column_that_tells_one_class_from_all_others() -> None:
+    """With eight grades of injury no column gives the label; one still says who died."""
+    generator = torch.Generator().manual_seed(2)
+    labels = torch.randint(0, 3, (1200,), generator=generator)
+    tells, noise = (labels == 1).long(), torch.randint(0, 2, (1200,), generator=generator)
+    features = (Feature("tells", ("no", "yes")), Feature("noise", ("no", "yes")))
+    rows = Dataset(Schema(features, ("hurt", "dead", "well")), torch.stack([tells, noise], 1), labels)
+    splits = Splits(rows, rows, rows)
+    assert diagnose_data(splits) == []
+    assert diagnose_data(splits, positive="hurt") == []
+    (finding,) = diagnose_data(splits, positive="dead")
+    assert "tells dead from all other classes on nearly all of 600 held-out rows: 'tells' 600" in finding.seen

@@ -166,6 +166,27 @@ def test_edited_rows_are_noticed(name: str, written: Written) -> None:
     assert word in said(written)
 
 
+@pytest.mark.parametrize(("version", "noticed"), [("", True), ("0.0.1", False)])
+def test_passes_are_compared_with_the_formula_of_this_version(version: str, noticed: bool, written: Written) -> None:
+    """With the sums of the header forged as well. Another version may have needed other passes."""
+    path, victim, data = written
+    threat = ThreatModel(MaskedSpace(data.schema, immutable=["f4"]), 1)
+    write_results(evaluate(victim, data, threat, ATTACKS["exhaustive"]()), path.with_suffix(""))
+    lines, header = lines_of(path), json.loads(path.read_text())
+    row = standing(lines)
+    row[7] = str(int(row[7]) + 1)
+    header["summary"]["forward"] += 1
+    if version:
+        header["versions"]["hammingbox"] = version
+    path.write_text(json.dumps(header))
+    path.with_suffix(".csv").write_text("\n".join(",".join(line) for line in lines) + "\n")
+    seal(path)
+    found = verify(path, victim, data=data)
+    assert [problem.partition(": ")[2] for problem in found.problems] == [
+        "other passes than its attack makes"
+    ] * noticed
+
+
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"a\rb", b'"', b"\x00" * 50])
 def test_rows_that_are_no_table_are_one_sentence(content: bytes, written: Written) -> None:
     path, victim, _ = written

@@ -2,20 +2,29 @@
 
 import gzip
 import json
+import re
+import shutil
 import sqlite3
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
+import pytest
+
+from fuzz.models import TEXTS, model_seed, opened_and_asked, quick_trials, seed_schema
 from fuzz.seeds import LABEL
 from fuzz.targets import clear, run_main
 from hammingbox.data.schema import Schema
 from hammingbox.data.schema_file import read_schema
 from hammingbox.data.table import load_table
+from hammingbox.errors import FileError
 from hammingbox.files import read_json
 from hammingbox.running.store import FILE
 from hammingbox.text.synonyms import read_neighbours
 from hammingbox.threat.space import FullSpace
 from hammingbox.victims.checkpoint import CONFIG, WEIGHTS, load_checkpoint
+from hammingbox.victims.service import Service
 
 MB = 10**6
 Bomb = Callable[[Path, Path], None]
@@ -152,6 +161,80 @@ def nested_goal(seeds: Path, folder: Path) -> None:
     _store(seeds, folder, f"UPDATE documents SET json = '{goal}' WHERE json LIKE '%any_other%'")
 
 
+def inflating_model(seeds: Path, folder: Path) -> None:
+    """A skops file of a megabyte with arrays of a gigabyte."""
+    path = folder / "s.skops"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("schema.json", "{}")
+        for number in range(4):
+            with archive.open(f"{number}.npy", "w", force_zip64=True) as part:
+                for _ in range(250):
+                    part.write(bytes(MB))
+    with quick_trials(folder):
+        clear(lambda: opened_and_asked(str(path), seed_schema()))
+
+
+def deep_model(seeds: Path, folder: Path) -> None:
+    for name, content in (
+        ("x.json", b'{"learner":' + b"[" * 9 * MB), ("x.ubj", b"{L" + b"[" * 9 * MB),
+        ("l.txt", b"tree\n" + b"9 " * 5 * MB),
+        ("c.cbm", b"CBM1" + bytes(10 * MB)), ("o.onnx", b"\x08\x0a" * 5 * MB),
+        ("l.txt", b"tree\ntree_sizes=" + b"1 " * 4 * MB + b"\n\n"),
+    ):  # fmt: skip
+        (folder / name).write_bytes(content)
+        with quick_trials(folder):
+            clear(lambda name=name: opened_and_asked(str(folder / name), seed_schema()))  # type: ignore[misc]
+
+
+def endless_trees(seeds: Path, folder: Path) -> None:
+    """Trees whose nodes are their own children: a walk through them does not end."""
+    value = json.loads(model_seed(seeds, "x.json").read_bytes())
+    tree = value["learner"]["gradient_booster"]["model"]["trees"][0]
+    tree["left_children"] = [0 if child > 0 else child for child in tree["left_children"]]
+    tree["right_children"] = [0 if child > 0 else child for child in tree["right_children"]]
+    (folder / "x.json").write_text(json.dumps(value))
+    text = model_seed(seeds, "l.txt").read_text()
+    (folder / "l.txt").write_text(re.sub(r"_child=[-\d ]+", lambda found: re.sub(r"-?\d+", "0", found[0]), text))
+    with quick_trials(folder):
+        for name in ("x.json", "l.txt"):
+            with pytest.raises(FileError, match="damaged"):
+                opened_and_asked(str(folder / name), seed_schema())
+
+
+def many_layers(seeds: Path, folder: Path) -> None:
+    source = model_seed(seeds, "bert")
+    for number, change in enumerate((
+        {"num_hidden_layers": 10**6}, {"hidden_size": 10**9}, {"vocab_size": 10**12}, {"num_hidden_layers": 3},
+        {"intermediate_size": 4096}, {"max_position_embeddings": 2**31},
+    )):  # fmt: skip
+        place = folder / str(number)
+        shutil.copytree(source, place)
+        (place / "config.json").write_text(json.dumps(json.loads((place / "config.json").read_bytes()) | change))
+        with pytest.raises(FileError, match="expected"):
+            opened_and_asked(str(place), TEXTS)
+
+
+def empty_excel_rows(seeds: Path, folder: Path) -> None:
+    """Millions of rows without a value, and a cell at the far end of a sheet."""
+    far = b'<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
+    for rows in (b"<row/>" * (8 * MB), far):
+        path, new = seeds / "table.xlsx", folder / "table.xlsx"
+        with zipfile.ZipFile(path) as old, zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name in old.namelist():
+                part = old.read(name)
+                if name == "xl/worksheets/sheet1.xml":
+                    part = re.sub(rb"<sheetData>.*</sheetData>", b"<sheetData>" + rows + b"</sheetData>", part)
+                    part = re.sub(rb"<dimension[^>]*/>", b"", part)
+                archive.writestr(name, part)
+        clear(lambda new=new: load_table(new, label=LABEL))  # type: ignore[misc]
+
+
+def large_reply(seeds: Path, folder: Path) -> None:
+    for reply in (b"[" * 10 * MB, b'{"probabilities": ' + b"[[0,0]," * MB + b"0]}", b"9" * 10 * MB):
+        with mock.patch.object(Service, "_once", lambda _self, _body, reply=reply: reply):
+            clear(lambda: Service("http://127.0.0.1:9/", seed_schema(), cache=folder / "a.sqlite"))
+
+
 def machine_sized_options(seeds: Path, folder: Path) -> None:
     table, victim = ("attack", seeds / "table.csv", "--label", LABEL), ("--victim", seeds / "victim")
     for words in (
@@ -174,11 +257,11 @@ BOMBS: dict[str, Bomb] = {
         one_line_gzip, many_rows_gzip, many_cells_gzip, deep_gzip_json, tiny_rows, many_columns, distinct_values,
         open_quote, deep_json, wide_json, long_number, dotted_toml, deep_toml, large_toml, long_bin_edge, long_parquet,
         large_text_parquet, large_model, large_schema, endless_view, computed_column, nested_goal,
-        machine_sized_options,
+        machine_sized_options, inflating_model, deep_model, endless_trees, many_layers, empty_excel_rows, large_reply,
     )
 }  # fmt: skip
 QUICK = ("long_bin_edge", "dotted_toml", "large_model", "endless_view", "computed_column", "nested_goal",
-         "machine_sized_options")  # fmt: skip
+         "machine_sized_options", "endless_trees", "many_layers")  # fmt: skip
 """Those that take little time even to make."""
 
 

@@ -5,6 +5,7 @@ The generator is Python's own or one of Hypothesis (`st.randoms`), which can the
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -92,14 +93,26 @@ def long_line(content: bytes, random: Random) -> bytes:
     return content[:place] + random.choice((b"a", b"1", b",", b'"', b"\xc3\xa9")) * 150_000 + content[place:]
 
 
+def renumbered(content: bytes, random: Random) -> bytes:
+    """Another number in place of one."""
+    found = list(_NUMBER.finditer(content[:200_000]))
+    if not found:
+        return content
+    place = random.choice(found)
+    number = random.choice((b"-1", b"0", b"1", b"7", b"65536", b"2147483648", b"1e308", b"-inf", b"nan", b"0.5", b""))
+    return content[: place.start()] + number + content[place.end() :]
+
+
 def empty(content: bytes, random: Random) -> bytes:
     """Nothing, or almost nothing."""
     return random.choice((b"", b"\n", b" ", b"\x00", b"{}", b"[]", b"null", b"0"))
 
 
+_NUMBER = re.compile(rb"-?\d+(\.\d+)?")
+
 KINDS: tuple[Callable[[bytes, Random], bytes], ...] = (
     truncated, beheaded, flipped, flipped, spliced, spliced, doubled, zeroed, deep, recoded, other_lines, long_line,
-    empty,
+    empty, renumbered, renumbered,
 )  # fmt: skip
 
 

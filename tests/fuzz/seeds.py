@@ -16,6 +16,7 @@ from hammingbox.data.inspection import inspect_table
 from hammingbox.data.schema_file import write_schema
 from hammingbox.data.table import load_table
 from hammingbox.evaluation.result_files import write_results
+from hammingbox.running.certify import certify_into
 from hammingbox.running.evaluate import evaluate
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import open_store
@@ -38,6 +39,7 @@ def write_seeds(folder: Path) -> Path:
     content = table.read_bytes()
     (folder / "table.csv.gz").write_bytes(gzip.compress(content, mtime=0))
     _parquet(content, folder / "table.parquet")
+    _excel(content, folder / "table.xlsx")
     write_schema(inspect_table(table, LABEL).schema, folder / "schema.toml")
     _victim_and_results(table, folder)
     neighbours = json.dumps({"good": ["fine", "great"], "film": ["movie"]}).encode()
@@ -88,6 +90,15 @@ def _parquet(content: bytes, path: Path) -> None:
     parquet.write_table(pyarrow.table(coded), path)
 
 
+def _excel(content: bytes, path: Path) -> None:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    for line in csv.reader(io.StringIO(content.decode())):
+        book.active.append([float(cell) if cell[:1].isdigit() else cell or None for cell in line])
+    book.save(path)
+
+
 def _victim_and_results(table: Path, folder: Path) -> None:
     loaded = load_table(table, label=LABEL)
     schema, test = loaded.splits.schema, loaded.splits.test
@@ -110,3 +121,4 @@ def _victim_and_results(table: Path, folder: Path) -> None:
             store, checkpoint, data, ThreatModel(full, 2), ATTACKS["ga"](), goal=Direction("no") | Target("yes"),
             name="ga", place=place, source=str(table),
         )  # fmt: skip
+        certify_into(store, checkpoint, data, ThreatModel(full, 1), "exact", place=place, source=str(table))

@@ -11,7 +11,7 @@ import json
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,6 +23,19 @@ from jaxtyping import TypeCheckError
 
 from fuzz.api import call_the_api
 from fuzz.damage import ODD_VALUES, as_json, damaged, damaged_value
+from fuzz.models import FILES as MODEL_FILES
+from fuzz.models import (
+    TEXTS,
+    damaged_archive,
+    damaged_model,
+    model_seed,
+    opened_and_asked,
+    python_module,
+    quick_trials,
+    raw_replies,
+    seed_schema,
+    service_replies,
+)
 from fuzz.seeds import IDENTITY, LABEL
 from hammingbox.cli import main
 from hammingbox.data import ag_news, imdb, ips, splice_paper
@@ -276,12 +289,16 @@ _COMMANDS: tuple[tuple[str, ...], ...] = (
     ("results", "export", "{store}", "--format", "csv"), ("report", "{out}"), ("synonyms", "good"),
     ("train", "{table}", "--label", "{label}", "--out", "{out}", "--epochs", "1"),
     ("defend", "{table}", "--label", "{label}", "--out", "{out}", "--epochs", "1"),
+    ("certify", "{table}", "--schema", "{schema}", "--victim", "{victim}", "--rows", "2", "--budgets", "1"),
+    ("audit", "{table}", "--schema", "{schema}", "--victim", "{victim}", "--rows-per-class", "2", "--budgets", "1",
+     "--attacks", "ga", "--out", "{out}"),
 )  # fmt: skip
 _OPTIONS = (
     "--threads", "--budgets", "--budget", "--rows", "--seed", "--batch-size", "--memory", "--device", "--attack",
     "--attacks", "--set", "--from", "--to", "--split", "--label", "--schema", "--data-dir", "--immutable", "--forbid",
     "--protect", "--neighbours", "--out", "--victim", "--examples", "--format", "--what", "--run", "--epochs",
-    "--learning-rate", "--patience", "--model", "--json",
+    "--learning-rate", "--patience", "--model", "--json", "--method", "--positive", "--rows-per-class", "--draw",
+    "--rows-seed", "--encoding", "--test", "--what-if", "--model-name",
 )  # fmt: skip
 
 
@@ -310,6 +327,64 @@ def command_line(seeds: Path, folder: Path, random: Random) -> None:
     torch.set_num_threads(1)
 
 
+def _model_target(name: str) -> Target:
+    def target(seeds: Path, folder: Path, random: Random) -> None:
+        path = damaged_model(seeds, name, folder, random)
+        with quick_trials(folder):
+            clear(lambda: opened_and_asked(str(path), seed_schema()))
+
+    target.__name__ = f"model_{Path(name).suffix[1:]}"
+    return target
+
+
+def model_columns(seeds: Path, folder: Path, random: Random) -> None:
+    """What a user says about the columns of a model, in a file next to it."""
+    shutil.copy(model_seed(seeds, "x.ubj"), folder / "x.ubj")
+    said = {
+        "columns": {"city": {"dtype": "category", "categories": ["a", "b", "c"]}, "n": {"dtype": "int64"}},
+        "classes": ["fraud", "ok"], "takes": "array", "returns": "positive",
+    }  # fmt: skip
+    content = as_json(damaged_value(said, random)) if random.random() < 0.7 else damaged(as_json(said), random)
+    (folder / "x.ubj.columns.json").write_bytes(content)
+    with quick_trials(folder):
+        clear(lambda: opened_and_asked(str(folder / "x.ubj"), seed_schema()))
+
+
+def model_folder(seeds: Path, folder: Path, random: Random) -> None:
+    """A folder of transformers, one file of which is damaged."""
+    source = model_seed(seeds, "bert")
+    shutil.copytree(source, folder / "bert")
+    path = folder / "bert" / random.choice(sorted(file.name for file in source.iterdir()))
+    is_json = path.suffix == ".json" and random.random() < 0.7
+    path.write_bytes(_json_file(path, random) if is_json else damaged(path.read_bytes(), random))
+    with contextlib.redirect_stderr(io.StringIO()):
+        clear(lambda: opened_and_asked(str(folder / "bert"), TEXTS))
+
+
+def model_object(seeds: Path, folder: Path, random: Random) -> None:
+    spec = python_module(folder, random.randrange(10**9), random)
+    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()), _interruptible():
+        clear(lambda: opened_and_asked(spec, seed_schema()))
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """A model that interrupts the program, as a user's Ctrl-C does, may do so."""
+    with contextlib.suppress(KeyboardInterrupt):
+        yield
+
+
+def model_service(seeds: Path, folder: Path, random: Random) -> None:
+    clear(lambda: (raw_replies if random.random() < 0.2 else service_replies)(folder, random))
+
+
+def excel_table(seeds: Path, folder: Path, random: Random) -> None:
+    path = folder / "table.xlsx"
+    content = (seeds / path.name).read_bytes()
+    path.write_bytes(damaged_archive(content, random) if random.random() < 0.7 else damaged(content, random))
+    clear(lambda: load_table(path, label=LABEL))
+
+
 def api_arguments(seeds: Path, folder: Path, random: Random) -> None:
     for _ in range(4):
         clear(lambda: call_the_api(random))
@@ -321,5 +396,6 @@ TARGETS: dict[str, Target] = {
         csv_table, gzip_table, parquet_table, schema_toml, result_header, result_rows, checkpoint_config,
         checkpoint_weights, store_file, store_values, store_documents, neighbours, word_vectors, tensors, news, reviews,
         event_rows, event_pickles, base_rows, training_state, array_cache, command_line, api_arguments,
+        *map(_model_target, MODEL_FILES), model_columns, model_folder, model_object, model_service, excel_table,
     )
 }  # fmt: skip

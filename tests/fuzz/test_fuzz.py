@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from fuzz.bombs import BOMBS, QUICK
 from fuzz.corpus import FILES, read_again
 from fuzz.damage import KINDS, damaged, damaged_value
+from fuzz.models import FILES as MODEL_FILES
+from fuzz.models import TEXTS, model_seed, opened_and_asked, quick_trials, seed_schema
 from fuzz.seeds import write_seeds
 from fuzz.targets import TARGETS
 
@@ -26,6 +28,9 @@ SLOW = {
     "command_line",
     "result_header",
     "result_rows",
+    "model_columns",
+    "model_folder",
+    "model_cbm",
 }
 """Targets that run whole commands: fewer examples."""
 
@@ -44,6 +49,16 @@ def test_damage_ends_in_a_value_or_a_clear_error(name: str, seeds: Path) -> None
             TARGETS[name](seeds, Path(folder), random)
 
     read()
+
+
+@pytest.mark.parametrize("name", MODEL_FILES)
+def test_the_models_that_are_damaged_are_whole_before(name: str, seeds: Path, tmp_path: Path) -> None:
+    with quick_trials(tmp_path):
+        opened_and_asked(str(model_seed(seeds, name)), seed_schema())
+
+
+def test_the_folder_that_is_damaged_is_whole_before(seeds: Path) -> None:
+    opened_and_asked(str(model_seed(seeds, "bert")), TEXTS)
 
 
 @pytest.mark.parametrize("name", sorted(FILES))

@@ -29,6 +29,13 @@ def test_deterministic_attacks_run_with_one_seed(workspace: Workspace) -> None:
     ]  # fmt: skip
 
 
+def test_the_first_training_of_every_line_comes_first(workspace: Workspace) -> None:
+    lines = (replace(QUICK, trainings=3), IPS, replace(QUICK, label="other", train_rows=50, trainings=2))
+    walked = [(r.label, r.seed) for r, _, _ in grid_cells(workspace, replace(SIZE, victims=lines))]
+    here, skipped = QUICK.label, IPS.label
+    assert walked == [(here, 0), (skipped, 0), ("other", 0), (here, 1), ("other", 1), (here, 2)]
+
+
 def test_attacks_that_are_not_randomised_ignore_the_seed() -> None:
     schema = toy_schema((3, 2, 5, 3, 4, 4))
     victim = ToyVictim(schema.cardinalities)
@@ -97,12 +104,12 @@ def test_a_line_stands_for_all_of_its_trainings(workspace: Workspace, trainer: C
     planned = plan_grid(workspace, size)
     assert [step.what.split(" (")[0].split(":")[0] for step in planned] == [
         "train splice, small CNN", *["splice, small CNN"] * 2,
-        "train splice, small CNN, training seed 1", *["splice, small CNN, training seed 1"] * 2,
         "train splice, again", *["splice, again"] * 2,
+        "train splice, small CNN, training seed 1", *["splice, small CNN, training seed 1"] * 2,
     ]  # fmt: skip
     assert [step.rows for step in planned if "train " not in step.what] == [2, 3] * 3
     grid = run_grid(workspace, size)
-    assert trainer.trained == [QUICK.folder, QUICK.seeded(1).folder, lines[1].folder]
+    assert trainer.trained == [QUICK.folder, lines[1].folder, QUICK.seeded(1).folder]
     first, second = (grid.of(line) for line in lines)
     assert [(cell.recipe.seed, cell.attack, cell.rows) for cell in first] == [
         (0, "ga", 2), (0, "gga", 3), (1, "ga", 2), (1, "gga", 3),

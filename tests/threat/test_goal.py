@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional
 
 from hammingbox import AnyOther, Direction, FileError, Goal, InputError, Schema, Target
-from hammingbox.threat.goal import goal_between, goal_from_json
+from hammingbox.threat.goal import check_goal_document, goal_between, goal_from_json
 from toys import toy_schema
 
 LOGITS = torch.tensor([[2.0, 1.0, -1.0], [0.5, 3.0, 2.0], [0.0, 0.0, 4.0], [1.0, 5.0, 0.0]])
@@ -86,6 +86,32 @@ def test_mistakes(schema: Schema) -> None:
         goal_from_json({"kind": "mine"})
     with pytest.raises(FileError, match="damaged JSON"):
         goal_from_json({"kind": "direction"})
+
+
+def nested(depth: int) -> dict[str, Any]:
+    value: dict[str, Any] = {"kind": "any_other"}
+    for _ in range(depth):
+        value = {"kind": "either", "goals": [value, {"kind": "any_other"}]}
+    return value
+
+
+def test_the_form_of_a_stored_goal() -> None:
+    one = {"kind": "target", "label": "ok"}
+    for good in (
+        one, {"kind": "mine", "goals": 3}, {"kind": "direction", "source": "a", "target": None},
+        {"kind": "direction", "source": "a", "target": "b"}, {"kind": "both", "goals": (one, one)}, nested(100),
+    ):  # fmt: skip
+        check_goal_document(good)
+    for bad in (
+        None, [], {}, {"kind": 3}, {"kind": "target"}, {"kind": "target", "label": None},
+        {"kind": "target", "label": 1},
+        {"kind": "direction", "source": "a"}, {"kind": "direction", "source": None, "target": "b"},
+        {"kind": "direction", "source": "a", "target": 3}, {"kind": "either"}, {"kind": "either", "goals": "ab"},
+        {"kind": "either", "goals": [one]}, {"kind": "both", "goals": [one, one, one]},
+        {"kind": "both", "goals": [one, {"kind": "target"}]}, {"kind": "either", "goals": [3, one]}, nested(101),
+    ):  # fmt: skip
+        with pytest.raises(FileError, match="damaged JSON"):
+            check_goal_document(bad)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -67,15 +68,46 @@ def test_a_file_is_tried_in_another_process_once(
     files: Path, small: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever passes the checks of its structure may still end the process that reads it."""
-    monkeypatch.setitem(trial._SCRIPTS, "catboost", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    monkeypatch.setitem(trial.SCRIPTS, "catboost", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     with pytest.raises(
         hb.FileError, match=r"a whole catboost model .* got a damaged one \(the reader died of signal 11"
     ):
         opened(files / "c.cbm", small)
-    monkeypatch.setitem(trial._SCRIPTS, "xgboost", "assert content.startswith(b'{L')")
+    monkeypatch.setitem(trial.SCRIPTS, "xgboost", "assert content.startswith(b'{L')")
     first = opened(files / "x.ubj", small)
     monkeypatch.setattr("subprocess.run", None)
     assert opened(files / "x.ubj", small).identity == first.identity
+
+
+@pytest.mark.trials
+def test_a_reader_that_never_ends_is_ended(files: Path, small: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "_SECONDS_PER_PART", 0)
+    monkeypatch.setitem(trial.SCRIPTS, "xgboost", "limit(seconds, size)\nwhile True: pass")
+    with pytest.raises(hb.FileError, match=r"got a damaged one \(the reader died of signal"):
+        opened(files / "x.ubj", small)
+
+
+@pytest.mark.trials
+def test_a_reader_that_asks_for_too_much_memory_is_ended(
+    files: Path, small: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(trial.SCRIPTS, "xgboost", "limit(seconds, size)\nbytearray(2**34)")
+    with pytest.raises(hb.FileError, match=r"got a damaged one \(MemoryError"):
+        opened(files / "x.ubj", small)
+
+
+@pytest.mark.trials
+@pytest.mark.parametrize("damage", ["child", "column", "loop"])
+def test_a_scikit_learn_tree_that_is_none_does_not_end_the_process(damage: str, small: Table, tmp_path: Path) -> None:
+    """Its checksums agree, it is read well, and it would end the process when it is asked."""
+    model = DecisionTreeClassifier().fit(small.features[["n"]], small.labels)
+    state = model.tree_.__getstate__()
+    nodes = state["nodes"].copy()
+    nodes["feature" if damage == "column" else "left_child"][0] = 0 if damage == "loop" else 10**8
+    model.tree_.__setstate__(state | {"nodes": nodes})
+    skops.io.dump(model, tmp_path / "s.skops")
+    with pytest.raises(hb.FileError, match=r"whole skops model .* got a damaged one .*a tree"):
+        opened(tmp_path / "s.skops", small)
 
 
 def test_a_damaged_lightgbm_file_does_not_end_the_process(files: Path, small: Table, tmp_path: Path) -> None:
@@ -85,6 +117,19 @@ def test_a_damaged_lightgbm_file_does_not_end_the_process(files: Path, small: Ta
         (tmp_path / "l.txt").write_text(damaged)
         with pytest.raises(hb.FileError, match=r"LightGBM model in .* got a damaged one"):
             opened(tmp_path / "l.txt", small)
+
+
+@pytest.mark.parametrize("name", ["left_child", "right_child", "split_feature"])
+@pytest.mark.parametrize("number", ["0", "7000", "-7000"])
+def test_a_lightgbm_tree_is_walked_before_it_is_opened(
+    name: str, number: str, files: Path, small: Table, tmp_path: Path
+) -> None:
+    if (name, number) == ("split_feature", "0"):
+        return
+    text = (files / "l.txt").read_text()
+    (tmp_path / "l.txt").write_text(re.sub(rf"{name}=-?\d+", f"{name}={number}", text, count=1))
+    with pytest.raises(hb.FileError, match=r"LightGBM model in .* got a damaged one"):
+        opened(tmp_path / "l.txt", small)
 
 
 @pytest.mark.parametrize(

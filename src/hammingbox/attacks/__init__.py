@@ -5,6 +5,7 @@ from functools import partial
 
 from hammingbox.attacks.auto import Auto
 from hammingbox.attacks.base import Attack, AttackResult
+from hammingbox.attacks.best_first import BestFirst
 from hammingbox.attacks.cost import Passes
 from hammingbox.attacks.distribution import Distribution
 from hammingbox.attacks.evolution import Evolution
@@ -38,6 +39,7 @@ ATTACKS: dict[str, Callable[..., Attack]] = {
     "guided": Guided,
     "greedy": Greedy,
     "beam": partial(Greedy, beam=4),
+    "best_first": BestFirst,
     "local": Local,
     "evolution": Evolution,
     "sparse_rs": SparseRS,
@@ -67,6 +69,7 @@ __all__ = [
     "Attack",
     "AttackResult",
     "Auto",
+    "BestFirst",
     "Distribution",
     "Evolution",
     "Exhaustive",

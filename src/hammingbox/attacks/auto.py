@@ -10,6 +10,7 @@ from hammingbox.attacks.evolution import Evolution
 from hammingbox.attacks.exhaustive import Exhaustive
 from hammingbox.attacks.local import Local
 from hammingbox.attacks.pcaa import PCAA
+from hammingbox.attacks.priced_auto import PricedAuto
 from hammingbox.attacks.swap import Swap
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
@@ -33,6 +34,10 @@ class Auto(Search):
     - With a query limit: enumeration of the rows for which it suffices, which are then decided. The other rows get
       local search with all queries; divided between two searches, the queries break fewer rows.
 
+    - Where changes have prices: enumeration in order of cost for rows that can afford few points. Any other row gets
+      short searches first, and longer ones only as long as they need far fewer passes than enumeration would, see
+      `PricedAuto`.
+
     `AttackResult.stage` says which stage broke a row (numbered from 1, see `stages`), `forward` and `backward` say at
     what cost. A row leaves as soon as it is broken.
 
@@ -41,7 +46,8 @@ class Auto(Search):
     Attributes:
         minimum: look for the smallest budget that breaks each row: budget 1 is tried first, then 2, up to the threat's.
             `AttackResult.distance` is then that budget for every broken row, and one run gives the whole curve of
-            success against budget.
+            success against budget. With prices, it looks for the cheapest evasion of each row: `AttackResult.cost` is
+            then its cost.
     """
 
     randomised: ClassVar[bool] = True
@@ -60,6 +66,8 @@ class Auto(Search):
             problem: gives the victim, the budget and the query limit.
             last: no larger budget follows, so all queries may be spent.
         """
+        if problem.purse is not None:
+            return tuple(stage.attack for stage in self._priced().stages(problem))
         if problem.victim.has_gradient and self.queries is None:
             if problem.budget == 1:
                 exact = Exhaustive(objective=self.objective, verdict=True, max_passes=_NO_LIMIT)
@@ -91,6 +99,9 @@ class Auto(Search):
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Runs all stages, at the threat's budget or at every budget up to it."""
+        if problem.purse is not None:
+            self._priced().search(problem, random, best)
+            return
         stage = problem.meter.stage
         for budget in self._budgets(problem):
             part = problem.within(budget)
@@ -104,12 +115,17 @@ class Auto(Search):
 
     def search_passes(self, problem: Problem) -> Passes:
         """The sum over all stages and budgets."""
+        if problem.purse is not None:
+            return self._priced().search_passes(problem)
         total = Passes.of(problem, 0.0)
         for budget in self._budgets(problem):
             part = problem.within(budget)
             for attack in self.stages(part, last=budget == problem.budget):
                 total += attack.search_passes(part)
         return total
+
+    def _priced(self) -> PricedAuto:
+        return PricedAuto(self.objective, self.minimum)
 
     def _budgets(self, problem: Problem) -> range:
         return range(1 if self.minimum else problem.budget, problem.budget + 1)

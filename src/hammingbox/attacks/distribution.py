@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from hammingbox.attacks._search.knapsack import pack_samples
 from hammingbox.seeding import RowRandom
-from hammingbox.threat.candidates import Candidates
+from hammingbox.threat.candidates import Candidates, Purse
 from hammingbox.types import ManySlots, OptionFloat, RowFloat, SampleFloat, Slots
 
 
@@ -64,25 +65,67 @@ class Distribution:
         options = self.candidates.layout.starts + slots
         return self.log_probabilities[:, None].expand(-1, slots.shape[1], -1).gather(2, options).sum(2)
 
-    def mode(self, budget: int) -> Slots:
-        """The likeliest row with as many changes as the budget allows."""
+    def mode(self, budget: int, purse: Purse | None = None) -> Slots:
+        """The likeliest row with as many changes as the budget allows.
+
+        With prices, all features together may be cheap, so only changes that are likelier than not are made, as far as
+        the purse can pay for them, and one at least.
+        """
         layout, odds = self.candidates.layout, self.option_log_odds
+        if purse is not None:
+            largest = layout.reduce(odds, lambda rectangle: rectangle.amax(-1))
+            likely = (largest > 0).scatter(1, largest.argmax(1, keepdim=True), True)
+            wanted = torch.where(likely, layout.argmax(odds), 0)
+            return pack_samples(self.candidates, purse, budget, wanted[:, None], largest[:, None])[:, 0]
         best = layout.reduce(odds, lambda rectangle: rectangle.amax(-1)).topk(min(budget, layout.features))
-        chosen = torch.zeros_like(self.candidates.clean)
+        chosen = torch.zeros(len(self.candidates), layout.features, dtype=torch.int64, device=self.log_pi.device)
         # The best slot of a feature that cannot change is slot 0.
         return chosen.scatter(1, best.indices, layout.argmax(odds).gather(1, best.indices))
 
-    def draw(self, random: RowRandom, samples: int, *, budget: int | None = None, spend: bool = False) -> ManySlots:
+    def weighted_cross_entropy(self, weights: OptionFloat | None) -> RowFloat:
+        """sum_i w_i CE(x_i, pi_i), with w_i the mean weight of a change of feature i under pi.
+
+        Without weights, and where all of them are 1, it is `cross_entropy`.
+        """
+        if weights is None:
+            return self.cross_entropy
+        return (self.mean_weight(weights) * -self.candidates.layout.first(self.log_probabilities)).sum(1)
+
+    def mean_weight(self, weights: OptionFloat) -> Float[Tensor, "batch features"]:
+        """The mean weight of a change of each feature; 0 for a feature that cannot change."""
+        layout, moves = self.candidates.layout, self.candidates.moves
+        # Finite, so that gradients of features that cannot change are 0 and not undefined.
+        change = self.log_pi.masked_fill(~moves, torch.finfo(self.log_pi.dtype).min)
+        share = layout.map(change, lambda rectangle: rectangle.softmax(-1)) * moves
+        return layout.reduce(share * weights, lambda rectangle: rectangle.sum(-1))
+
+    def draw(
+        self,
+        random: RowRandom,
+        samples: int,
+        *,
+        budget: int | None = None,
+        purse: Purse | None = None,
+        spend: bool = False,
+    ) -> ManySlots:
         """Discrete rows x' ~ pi.
 
         Args:
             random: one stream per row.
             samples: draws per row.
             budget: if given, each draw is projected to it: the changes with the largest noisy log-odds are kept.
-            spend: a draw with fewer changes than the budget allows gets the next ones in this order.
+            purse: what each row may spend. Projection is then a knapsack: changes are kept in the same order, and one
+                that cannot be paid any more is skipped.
+            spend: a draw with fewer changes than the budget allows gets the next ones in this order; with a purse, only
+                a draw without any change gets one.
         """
         score, drawn = self.noisy_changes(random, samples)
         changed = score > 0
+        if budget is not None and purse is not None:
+            if spend:
+                changed = changed.scatter(2, score.argmax(2, keepdim=True), True)
+            wanted = torch.where(changed, drawn, 0)
+            return pack_samples(self.candidates, purse, budget, wanted, score)
         if budget is not None:
             kept = torch.zeros_like(changed).scatter_(2, score.topk(budget, dim=2).indices, True)
             changed = kept if spend else changed & kept
@@ -118,9 +161,10 @@ class Distribution:
         return score, torch.where(valid, drawn, 0)
 
 
-def initial_log_pi(candidates: Candidates, changes: float) -> OptionFloat:
+def initial_log_pi(candidates: Candidates, changes: float | RowFloat) -> OptionFloat:
     """Log pi under which about this many changes are expected, however many options there are."""
+    expected = changes[:, None] if isinstance(changes, Tensor) else changes
     clean = (candidates.layout.slot_of == 0).expand_as(candidates.ids)
     # n (d - 1) exp(-log-odds) changes are expected, as long as that is well below n.
-    log_odds = (candidates.moves.sum(1, keepdim=True).clamp(min=1) / changes).log()
+    log_odds = (candidates.moves.sum(1, keepdim=True).clamp(min=1) / expected).log()
     return torch.where(clean, 0.0, -log_odds)

@@ -7,9 +7,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from hammingbox.attacks._search.changes import Genes, read_changes, write_changes
+from hammingbox.attacks._search.changes import Genes, gene_priority, read_changes, write_changes
 from hammingbox.attacks._search.combinations import points_within
 from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks._search.knapsack import pack_samples
 from hammingbox.attacks._search.points import try_points
 from hammingbox.attacks._search.search import Search
 from hammingbox.attacks._search.visited import Visited
@@ -26,7 +27,8 @@ class Evolution(Search):
     The idea is that of the one-pixel attack (Su et al. 2019). Each gene of a child is, at random, its parent's, the
     best individual's, or base + weight (a - b) of three other individuals, wrapped at the ends of its range. A child
     replaces its parent if its loss is larger. A child that was tried before is replaced by a random individual, so no
-    query is spent twice. A row leaves as soon as it is broken.
+    query is spent twice. A row leaves as soon as it is broken. Where changes have prices, an individual makes the
+    changes of its genes in order, as long as they can be paid.
 
     Cost: at most 1 + (1 + generations) population forward passes per row, and no more than there are points within the
     budget.
@@ -65,7 +67,7 @@ class Evolution(Search):
                 known = visited.knows(rows, visited.keys(points))
                 children = torch.where(known[..., None, None], fresh, children)
                 points = _decode(part, children)
-            loss = try_points(part, best, rows, points, visited.visit(rows, points))
+            loss = try_points(problem, best, rows, points, visited.visit(rows, points))
             better = loss > fitness[rows]
             genes[rows] = torch.where(better[..., None, None], children, parents)
             fitness[rows] = torch.where(better, loss, fitness[rows])
@@ -90,5 +92,9 @@ class Evolution(Search):
 
 
 def _decode(problem: Problem, genes: Genes) -> ManySlots:
-    """The points that genes stand for."""
-    return write_changes(problem, *read_changes(problem, genes))
+    """The points that genes stand for. Where changes have prices, the first genes are paid first."""
+    feature, slot = read_changes(problem, genes)
+    points = write_changes(problem, feature, slot)
+    if problem.purse is None:
+        return points
+    return pack_samples(problem.candidates, problem.purse, problem.budget, points, gene_priority(feature, points))

@@ -6,6 +6,7 @@ from typing import ClassVar
 import torch
 
 from hammingbox.attacks._search.incumbent import Incumbent, best_points
+from hammingbox.attacks._search.knapsack import pack_problem, pack_samples
 from hammingbox.attacks._search.search import Search
 from hammingbox.attacks.cost import Passes
 from hammingbox.problem import Problem
@@ -19,7 +20,8 @@ class Genetic(Search):
 
     A mutation tries a few slots of a random feature and keeps the best, as Alzantot et al. do with the neighbours of a
     word. A child with more than epsilon changes loses random ones. At the full budget, the mutation of an unchanged
-    feature replaces another change. The fittest member survives. A row leaves as soon as it is broken.
+    feature replaces another change. The fittest member survives. A row leaves as soon as it is broken. Where changes
+    have prices, a mutation is paid first, and random ones of the other changes are kept as long as they can be paid.
 
     Cost: at most 1 + (1 + generations) population tries forward passes per row.
 
@@ -46,7 +48,7 @@ class Genetic(Search):
                 break
             part, noise = problem.take(rows), random.select(rows)
             parents = members[rows]
-            children = parents if generation == 0 else self._breed(parents, fitness[rows], problem.budget, noise)
+            children = parents if generation == 0 else self._breed(part, parents, fitness[rows], noise)
             children, loss, fooled = self._mutate(part, children, noise)
             owner = rows.repeat_interleave(self.population)
             best.offer(owner, children.flatten(0, 1), loss.flatten(), fooled.flatten())
@@ -58,7 +60,7 @@ class Genetic(Search):
         tries = (problem.candidates.counts - 1).amax(1).clamp(max=self.tries)
         return Passes.of(problem, (1 + self.generations) * self.population * tries)
 
-    def _breed(self, members: ManySlots, fitness: SampleFloat, budget: int, random: RowRandom) -> ManySlots:
+    def _breed(self, problem: Problem, members: ManySlots, fitness: SampleFloat, random: RowRandom) -> ManySlots:
         """Children of two parents each, drawn with probabilities from the softmax of standardised fitness."""
         size, features = members.shape[1:]
         finite = fitness.nan_to_num(neginf=0.0)
@@ -67,7 +69,7 @@ class Genetic(Search):
         index = parent[..., None].expand(-1, -1, -1, features)
         mother, father = members[:, None].expand(-1, size, -1, -1).gather(2, index).unbind(2)
         coin = random.uniform(size, features) < 0.5
-        return _drop_changes(torch.where(coin, mother, father), budget, random)
+        return _drop_changes(problem, torch.where(coin, mother, father), random)
 
     def _mutate(
         self, problem: Problem, members: ManySlots, random: RowRandom
@@ -80,7 +82,7 @@ class Genetic(Search):
         feature = noise[..., 1:].masked_fill(~able, -1.0).argmax(2)
         # Room for the mutation: at most epsilon - 1 of the other features stay changed.
         others = members.scatter(2, feature[..., None], 0)
-        members = _drop_changes(others, problem.budget - 1, random)
+        members = _drop_changes(problem.within(problem.budget - 1), others, random)
         count = choices.gather(2, feature[..., None])[..., 0]
         # Consecutive slots from a random start are distinct and random enough.
         start = (noise[..., 0] * count).long()
@@ -93,6 +95,9 @@ class Genetic(Search):
         flat_feature, flat_digit = feature.flatten()[member], digit.view(batch * size, -1)[member, attempt]
         slot = problem.candidates.nth_valid(rows[:, None], flat_feature[:, None], flat_digit[:, None])
         points = members.flatten(0, 1)[member].scatter(1, flat_feature[:, None], slot)
+        if problem.purse is not None:  # the mutation is paid first
+            priority = random.uniform(size, features).flatten(0, 1)[member].scatter(1, flat_feature[:, None], 2.0)
+            points = pack_problem(problem, rows, points, priority)
         scores = problem.score(rows, points)
         chosen, who = best_points(member, scores.loss, batch * size)
         loss = torch.full((batch * size,), -torch.inf, device=members.device)
@@ -102,9 +107,11 @@ class Genetic(Search):
         return mutated.view_as(members), loss.view(batch, size), fooled.view(batch, size)
 
 
-def _drop_changes(slots: ManySlots, budget: int, random: RowRandom) -> ManySlots:
+def _drop_changes(problem: Problem, slots: ManySlots, random: RowRandom) -> ManySlots:
     """Changes random features back to their clean category until each point is within the budget."""
     changed = slots != 0
     key = random.uniform(slots.shape[1], slots.shape[2]).masked_fill(~changed, -1.0)
-    kept = torch.zeros_like(changed).scatter_(2, key.topk(budget, dim=2).indices, True)
+    if problem.purse is not None:
+        return pack_samples(problem.candidates, problem.purse, problem.budget, slots, key)
+    kept = torch.zeros_like(changed).scatter_(2, key.topk(problem.budget, dim=2).indices, True)
     return torch.where(kept, slots, 0)

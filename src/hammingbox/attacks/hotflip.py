@@ -8,6 +8,7 @@ import torch
 from hammingbox.attacks._search.beam import best_extensions
 from hammingbox.attacks._search.first_order import first_order_gain
 from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks._search.knapsack import affordable_moves
 from hammingbox.attacks._search.search import Search
 from hammingbox.attacks.cost import Passes
 from hammingbox.problem import Problem
@@ -19,7 +20,7 @@ class HotFlip(Search):
     """Takes epsilon flips, each the one with the largest first-order gain at the current row.
 
     With a beam, the `beam` best partial rows, by loss plus first-order gain, continue together. A row leaves as soon as
-    it is broken.
+    it is broken. Where changes have prices, only flips that can still be paid are ranked.
 
     Cost: at most 1 + (epsilon - 1) beam forward and backward passes per row for gradients, and 1 + epsilon beam forward
     passes for the clean row and the flipped ones.
@@ -43,7 +44,10 @@ class HotFlip(Search):
             part = problem.take(rows)
             loss, gain = first_order_gain(part, beams)
             untouched = layout.spread(beams == 0)
-            expected = (loss[:, None] + gain).masked_fill(~(part.candidates.moves & untouched), -torch.inf)
+            able = part.candidates.moves & untouched
+            if part.purse is not None:
+                able &= affordable_moves(part, beams)
+            expected = (loss[:, None] + gain).masked_fill(~able, -torch.inf)
             rows, beams = best_extensions(problem, rows, beams, expected, self.beam)
             best.offer(rows, beams, *problem.score(rows, beams))
             unbroken = ~best.fooled[rows]

@@ -19,13 +19,12 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from hammingbox.attacks._search.combinations import points_within
+from hammingbox.attacks._search.affordable_points import affordable_points
 from hammingbox.attacks.result import AttackResult, Found
 from hammingbox.data.schema import Schema
 from hammingbox.errors import AttackError, InputError, VictimError
 from hammingbox.problem import Objective, Problem
 from hammingbox.seeding import RowRandom
-from hammingbox.threat.candidates import Candidates, hamming
 from hammingbox.threat.goal import RowGoals
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Ids, Logits, RowFloat, RowInt, RowMask, Slots
@@ -137,17 +136,20 @@ def _judged_part(
     slots = torch.where(keep, found.slots, own.clean_slots)
     logits = torch.where(keep, logits, clean_logits)
     ids, margin = own.candidates.select(slots), own.goal.margin(logits)
+    if own.purse is not None:
+        _check_by_the_rules(attack, own, threat, x, ids)
     return AttackResult(
         ids=ids,
         slots=slots,
-        distance=hamming(ids, x),
+        distance=threat.space.distance(x, ids),
+        cost=threat.space.cost(x, ids),
         margin=margin,
         clean_logits=clean_logits,
         logits=logits,
         forward=ledger.forward,
         backward=ledger.backward,
         stage=_stage(attack, shown, own),
-        proven=found.settled & (margin <= 0) & _tried_in_full(attack, own, ledger),
+        proven=_proven(attack, own, ledger, found.settled & (margin <= 0)),
     )
 
 
@@ -175,16 +177,10 @@ def _problem(terms: _Terms, victim: Victim, x: Ids, goals: RowGoals, threat: Thr
 
 def _copy(problem: Problem) -> Problem:
     """The same problem with tensors of its own, down to the layout, which all batches of a space share."""
-    candidates = problem.candidates
     return replace(
         problem,
-        candidates=Candidates(
-            candidates.layout.copy(),
-            candidates.ids.clone(),
-            candidates.valid.clone(),
-            candidates.by_category,
-            None if candidates.shared is None else candidates.shared.clone(),
-        ),
+        candidates=problem.candidates.copy(),
+        purse=None if problem.purse is None else problem.purse.clone(),
         goal=RowGoals(problem.goal.wins.clone()),
         rows=problem.rows.clone(),
     )
@@ -221,7 +217,22 @@ def _found(attack: Finder, own: Problem, theirs: Problem, random: RowRandom) -> 
         raise AttackError(f"expected points of S(x) from {attack!r}, got one outside.")
     if int((slots != 0).sum(1).max()) > own.budget:
         raise AttackError(f"expected at most {own.budget} changes from {attack!r}, got more.")
+    if own.purse is not None and not bool(own.affordable(torch.arange(len(slots), device=slots.device), slots).all()):
+        raise AttackError(f"expected points that their rows can pay for from {attack!r}, got a dearer one.")
     return Found(slots, settled)
+
+
+def _check_by_the_rules(attack: Finder, own: Problem, threat: ThreatModel, x: Ids, ids: Ids) -> None:
+    """Counts what whole rows cost and checks what must hold between their columns, from the rules and not from slots.
+
+    Raises:
+        AttackError: a row breaks a rule. Either the attack went around the judge, or the slots do not say what the
+            rules say.
+    """
+    if not bool(own.candidates.contains(ids).all()):
+        raise AttackError(f"expected rows that keep every rule from {attack!r}, got one that breaks some.")
+    if not bool(threat.space.affords(x, ids, threat.budget).all()):
+        raise AttackError(f"expected rows within the budget from {attack!r}, got a dearer one.")
 
 
 def _checked(attack: Finder, what: str, value: Any, like: Tensor) -> Tensor:
@@ -280,11 +291,13 @@ def _stage(attack: Finder, shown: Meter, own: Problem) -> RowInt:
     return _checked(attack, "stages", shown.stage, own.rows)
 
 
-def _tried_in_full(attack: Finder, own: Problem, ledger: Meter) -> RowMask:
+def _proven(attack: Finder, own: Problem, ledger: Meter, claimed: RowMask) -> RowMask:
     """Rows for which a claim to have tried every point can be true."""
-    if not _is_of_this_package(type(attack)):
-        return torch.zeros(len(own), dtype=torch.bool, device=own.rows.device)
-    return ledger.forward >= points_within(own.candidates.counts, own.budget) - 1
+    if not _is_of_this_package(type(attack)) or not bool(claimed.any()):
+        return torch.zeros_like(claimed)
+    rows = claimed.nonzero()[:, 0]
+    tried = ledger.forward[rows] >= affordable_points(own, rows) - 1
+    return torch.zeros_like(claimed).index_put_((rows,), tried)
 
 
 def _is_of_this_package(kind: type) -> bool:

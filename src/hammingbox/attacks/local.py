@@ -63,5 +63,5 @@ class Local(TabuSearch):
             points = problem.clean_slots[rows][:, None].repeat(1, len(chunk), 1)
             points.scatter_(2, layout.feature_of[option][..., None], layout.slot_of[option][..., None])
             real = noise[rows][:, chunk] >= 0
-            guide.learn(rows, points, query_points(problem.take(rows), best, rows, points, real)[1])
+            guide.learn(rows, points, query_points(problem, best, rows, points, real)[1])
             visited.add(rows, visited.keys(points).masked_fill(~real, 0))

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from hammingbox.attacks._search.hard_samples import HardSamples
 from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks._search.knapsack import change_weights, most_features
 from hammingbox.attacks._search.mirror_ascent import Gradient, mirror_ascent, soft_gradient
 from hammingbox.attacks._search.new_draws import new_draws
 from hammingbox.attacks._search.penalty_ascent import SMALLEST_PI, penalty_ascent
@@ -23,7 +24,7 @@ from hammingbox.seeding import RowRandom
 from hammingbox.threat.candidates import Candidates
 from hammingbox.threat.goal import AnyOther
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.types import Ids, Labels, ManySlots, OptionFloat, Slots
+from hammingbox.types import Ids, Labels, ManySlots, OptionFloat, RowFloat, Slots
 from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.victim import Victim
 
@@ -48,6 +49,11 @@ class PCAA(Search):
       of many, with the mode of pi among them.
 
     Such draws are within the budget whatever pi is, so with one step per round zeta and lambda decide nothing.
+
+    Where changes have prices, each term of the constraint is weighted by the mean price of its feature's changes under
+    pi, as a share of what the row may spend: zeta bounds the expected cost instead of the expected number of changes.
+    With all prices 1 this is Eq. 3. A draw is projected as a knapsack: its changes are kept in the order of their
+    noisy log-odds, and one that cannot be paid any more is skipped.
     `PCAA.paper()` has the paper's form with the released numbers.
 
     Cost: at most rounds steps samples forward and backward passes per row, and 1 + rounds draws forward passes:
@@ -155,8 +161,8 @@ class PCAA(Search):
             )
             if self.carry:
                 last[rows] = pi.log_pi
-            points = self._draw(pi, noise, problem.budget, visited, rows, here[rows] if turn else None)
-            loss = try_points(part, best, rows, points, (points != 0).sum(2) <= problem.budget)
+            points = self._draw(pi, noise, part, visited, rows, here[rows] if turn else None)
+            loss = try_points(problem, best, rows, points, (points != 0).sum(2) <= problem.budget)
             here[rows] = points[torch.arange(len(rows), device=rows.device), loss.argmax(1)]
             waited[rows] = torch.where(best.loss[rows] > before, 0, waited[rows] + 1)
 
@@ -164,7 +170,8 @@ class PCAA(Search):
         """Exact if no row leaves early and no draw is dropped."""
         ascents = self.rounds * self.steps * self.samples
         draws = self.rounds * self.draws
-        return Passes.of(problem, ascents + draws, ascents, is_exact=self.drawing != "dropped" and not self.leave)
+        is_exact = self.drawing != "dropped" and not self.leave and not problem.candidates.computed_columns
+        return Passes.of(problem, ascents + draws, ascents, is_exact=is_exact)
 
     def mirrors(self, turn: int) -> bool:
         """Whether this round uses mirror ascent."""
@@ -200,8 +207,10 @@ class PCAA(Search):
             noise = RowRandom.for_rows(seed, x)
             return self.algorithm_1(problem, noise, self.zetas[0] if zeta is None else zeta, mirror=self.mirrors(0))
 
-    def limit(self, problem: Problem, zeta: float) -> float:
-        """The constraint's right-hand side: zeta times its unit."""
+    def limit(self, problem: Problem, zeta: float) -> float | RowFloat:
+        """The constraint's right-hand side: zeta times its unit. With prices, epsilon is what a row can change."""
+        if problem.purse is not None and self.zeta_unit == "budget":
+            return zeta * most_features(problem).clamp(min=1)
         return zeta * (problem.budget if self.zeta_unit == "budget" else problem.candidates.layout.features)
 
     def algorithm_1(
@@ -230,9 +239,10 @@ class PCAA(Search):
         """
         start = Distribution(problem.candidates, self._initial(problem.candidates) if initial is None else initial)
         limit, steps, samples = self.limit(problem, zeta), self.steps, self.samples
+        weights = None if problem.purse is None else change_weights(problem)
         if mirror:
             soft = partial(soft_gradient, problem, random, samples=samples, tau=self.tau / 2)
-            return mirror_ascent(start, gradient_of or soft, limit, steps, self.learning_rate)
+            return mirror_ascent(start, gradient_of or soft, limit, steps, self.learning_rate, weights)
         return penalty_ascent(
             problem,
             random,
@@ -245,6 +255,7 @@ class PCAA(Search):
             penalty=self.penalty if penalty is None else penalty,
             ceiling=self.ceiling,
             step=self.ascent if self.ascent in ("adam", "sign") else "steepest",
+            weights=weights,
         )
 
     def _recentred(self, log_pi: OptionFloat, row: Slots, candidates: Candidates) -> OptionFloat:
@@ -258,15 +269,16 @@ class PCAA(Search):
         self,
         pi: Distribution,
         random: RowRandom,
-        budget: int,
+        problem: Problem,
         visited: Visited,
         rows: Int64[Tensor, "some"],
         here: Slots | None,
     ) -> ManySlots:
         if self.drawing in ("dropped", "projected"):
-            return pi.draw(random, self.draws, budget=None if self.drawing == "dropped" else budget)
+            budget = None if self.drawing == "dropped" else problem.budget
+            return pi.draw(random, self.draws, budget=budget, purse=problem.purse)
         around = here if self.drawing == "exchanged" else None
-        return new_draws(pi, random, self.draws, budget, visited, rows, here=around)
+        return new_draws(pi, random, self.draws, problem.budget, visited, rows, here=around, purse=problem.purse)
 
     def _initial(self, candidates: Candidates) -> OptionFloat:
         """Log pi of line 1: the clean categories, nearly certain."""

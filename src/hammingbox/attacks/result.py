@@ -4,6 +4,8 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import torch
+from jaxtyping import Int64
+from torch import Tensor
 
 from hammingbox.types import Ids, Logits, RowFloat, RowInt, RowMask, Slots
 
@@ -14,8 +16,9 @@ class AttackResult:
 
     Attributes:
         ids: adversarial rows; the clean row where nothing better was found.
-        slots: the same rows as slots.
+        slots: the same rows as slots; columns that relations tie together are one choice.
         distance: changed features, counted on ids.
+        cost: what they take from the budget: ticks where the space has prices, else the distance.
         margin: above 0 exactly when the goal is met.
         clean_logits: the victim's answer before.
         logits: the victim's answer after.
@@ -26,8 +29,9 @@ class AttackResult:
     """
 
     ids: Ids
-    slots: Slots
+    slots: Int64[Tensor, "batch choices"]
     distance: RowInt
+    cost: RowInt
     margin: RowFloat
     clean_logits: Logits
     logits: Logits

@@ -6,6 +6,7 @@ from typing import ClassVar
 import torch
 
 from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks._search.knapsack import change_weights, most_features
 from hammingbox.attacks._search.points import try_points
 from hammingbox.attacks._search.search import Search
 from hammingbox.attacks.cost import Passes
@@ -21,7 +22,8 @@ class ScorePCAA(Search):
 
     The gradient of E L(f(x'), y) is the mean over draws of (L - mean L of the other draws) grad log pi(x'). The draws
     of each step are projected to the budget, so each of them is a row that may break the victim. Losses are divided by
-    their spread in the step, so that one step size suits every victim. A row leaves as soon as it is broken.
+    their spread in the step, so that one step size suits every victim. A row leaves as soon as it is broken. Where
+    changes have prices, constraint and projection are PCAA's.
 
     Cost: at most 1 + steps samples forward passes per row.
 
@@ -46,7 +48,8 @@ class ScorePCAA(Search):
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Ascends until a row is broken, or its steps or queries are used up."""
-        log_pi = initial_log_pi(problem.candidates, self.start * problem.budget).requires_grad_()
+        most = problem.budget if problem.purse is None else most_features(problem).clamp(min=1)
+        log_pi = initial_log_pi(problem.candidates, self.start * most).requires_grad_()
         optimiser = torch.optim.Adam([log_pi], lr=self.learning_rate, maximize=True)
         for _ in range(self.steps):
             rows = best.open_rows()
@@ -55,10 +58,12 @@ class ScorePCAA(Search):
             part = problem.take(rows)
             with torch.enable_grad():
                 distribution = Distribution(part.candidates, log_pi[rows])
-                points = distribution.draw(random.select(rows), self.samples, budget=problem.budget)
-                loss = try_points(part, best, rows, points, torch.ones_like(points[..., 0], dtype=torch.bool))
+                points = distribution.draw(random.select(rows), self.samples, budget=problem.budget, purse=part.purse)
+                loss = try_points(problem, best, rows, points, torch.ones_like(points[..., 0], dtype=torch.bool))
                 chance = distribution.log_chance(points)
-                excess = (distribution.cross_entropy - self.zeta * problem.budget).relu()
+                weights = None if part.purse is None else change_weights(part)
+                limit = self.zeta * (most[rows] if isinstance(most, torch.Tensor) else most)
+                excess = (distribution.weighted_cross_entropy(weights) - limit).relu()
                 objective = (_advantage(loss) * chance).mean(1) - self.penalty * excess
                 optimiser.zero_grad()
                 objective.sum().backward()

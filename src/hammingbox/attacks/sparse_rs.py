@@ -6,8 +6,9 @@ from typing import ClassVar
 import torch
 
 from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks._search.knapsack import pack_samples
 from hammingbox.attacks._search.points import try_points
-from hammingbox.attacks._search.random_points import random_points
+from hammingbox.attacks._search.random_points import random_changes, random_points
 from hammingbox.attacks._search.search import Search
 from hammingbox.attacks.cost import Passes
 from hammingbox.problem import Problem
@@ -20,7 +21,8 @@ class SparseRS(Search):
     """Holds epsilon changes. Each step exchanges some of them for random ones and keeps the result if it is not worse.
 
     The share of changes exchanged decreases on the schedule of Croce et al.'s L0 attack, scaled to `steps` steps. At
-    least one change is exchanged. A row leaves as soon as it is broken.
+    least one change is exchanged. A row leaves as soon as it is broken. With prices, the number of changes may rise
+    or fall by one; those that stay are paid before the new ones.
 
     Cost: at most 2 + steps forward passes per row.
 
@@ -46,9 +48,14 @@ class SparseRS(Search):
             if len(rows) == 0:
                 break
             part = problem.take(rows)
-            count = max(1, round(self._share_at(step) * problem.budget))
-            child = _exchanged(part, here[rows], count, random.select(rows))
-            answer = try_points(part, best, rows, child[:, None], torch.ones_like(child[:, :1], dtype=torch.bool))[:, 0]
+            share = self._share_at(step)
+            if problem.purse is None:
+                child = _exchanged(part, here[rows], max(1, round(share * problem.budget)), random.select(rows))
+            else:
+                child = _paid_exchange(part, here[rows], share, random.select(rows))
+            answer = try_points(problem, best, rows, child[:, None], torch.ones_like(child[:, :1], dtype=torch.bool))[
+                :, 0
+            ]
             better = answer >= loss[rows]
             here[rows] = torch.where(better[:, None], child, here[rows])
             loss[rows] = torch.where(better, answer, loss[rows])
@@ -78,3 +85,20 @@ def _exchanged(problem: Problem, here: Slots, count: int, random: RowRandom) -> 
         1, order, torch.arange(features, device=here.device).expand(batch, -1) < room[:, None]
     )
     return torch.where(kept, here, torch.where(taken, fresh, 0))
+
+
+def _paid_exchange(problem: Problem, here: Slots, share: float, random: RowRandom) -> Slots:
+    """Drops a share of the changes and adds about as many random ones that can be paid, also of the same features."""
+    fresh, take = (part[:, 0] for part in random_changes(problem, random, 1))
+    drop, more = random.uniform(1 + here.shape[1]).split([here.shape[1], 1], 1)
+    changed = here != 0
+    place = drop.masked_fill(~changed, -1.0).argsort(dim=1, descending=True, stable=True).argsort(dim=1)
+    count = (share * changed.sum(1)).round().clamp(min=1)
+    kept = changed & (place >= count[:, None])
+    points, priority = torch.where(kept, here, fresh), take + kept
+    if problem.purse is None:
+        return points
+    room = (changed.sum(1, keepdim=True) - 1 + (3 * more).long()).clamp(
+        1, problem.budget
+    )  # one fewer, as many, one more
+    return pack_samples(problem.candidates, problem.purse, room, points[:, None], priority[:, None])[:, 0]

@@ -4,12 +4,13 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 import torch
-from jaxtyping import Int64
+from jaxtyping import Bool, Int64
 from torch import Tensor
 
 from hammingbox.attacks._search.combinations import mixed_radix
 from hammingbox.attacks._search.first_order import first_order_gain
 from hammingbox.attacks._search.incumbent import Incumbent, best_points
+from hammingbox.attacks._search.knapsack import affordable_moves, most_features, tolls_of
 from hammingbox.attacks._search.points import try_moves
 from hammingbox.attacks.base import Attack
 from hammingbox.attacks.cost import Passes, refuse_above
@@ -38,6 +39,9 @@ class TwoStage(Attack):
     GSA   2 (and 1 backward)           + prod d_j      paper: 1 + d^eps
     GGA   2 (and 1 backward)           + sum (d_j - 1) paper: 1 + eps d
     ====  ===========================  ==============  =====================
+
+    Where changes have prices, stage 1 chooses features in the order of their scores as long as the cheapest change of
+    each can be paid, and stage 2 leaves out the points that cannot be paid.
 
     Attributes:
         guide: how features are ranked.
@@ -78,22 +82,24 @@ class TwoStage(Attack):
     def run(self, problem: Problem, random: RowRandom) -> Slots:  # noqa: ARG002
         """Stage 1, then stage 2."""
         best = Incumbent(problem)
-        chosen = self._stage_one(problem, best)
+        chosen, able = self._stage_one(problem, best)
         if self.search == "brute":
-            self._brute(problem, best, chosen)
+            self._brute(problem, best, chosen, able)
         else:
-            self._greedy(problem, best, chosen)
+            self._greedy(problem, best, chosen, able)
         return best.slots
 
     def run_passes(self, problem: Problem) -> Passes:
         """Exact if the cost does not depend on which features are chosen, as with equal numbers of categories."""
         counts, most = problem.candidates.counts, self._dearest_search(problem)
+        loss = self.guide == "loss"
+        stage_one = 1 + problem.candidates.moves.sum(1) if loss else 2
+        if problem.purse is not None:
+            return Passes.of(problem, stage_one + most, 0 if loss else 1)
         # Stage 1 chooses features that cannot change only where there are not enough others.
         last = torch.iinfo(counts.dtype).max
         cheapest = counts.masked_fill(counts == 1, last).topk(problem.budget, dim=1, largest=False).values
         least = self._search_passes(cheapest.masked_fill(cheapest == last, 1))
-        loss = self.guide == "loss"
-        stage_one = 1 + problem.candidates.moves.sum(1) if loss else 2
         return Passes.of(problem, stage_one + most, 0 if loss else 1, is_exact=bool((most == least).all()))
 
     def _dearest_search(self, problem: Problem) -> RowFloat:
@@ -102,7 +108,11 @@ class TwoStage(Attack):
         Raises:
             TooExpensiveError: a brute search of them is above the limit.
         """
-        passes = self._search_passes(problem.candidates.counts.topk(problem.budget, dim=1).values)
+        counts = problem.candidates.counts.topk(problem.budget, dim=1).values
+        if problem.purse is not None:
+            place = torch.arange(problem.budget, device=counts.device)
+            counts = counts.masked_fill(place >= most_features(problem)[:, None], 1)
+        passes = self._search_passes(counts)
         if self.search == "brute":
             refuse_above(self.max_passes, passes.max().item(), "the search of all combinations", "max_passes")
         return passes
@@ -111,8 +121,10 @@ class TwoStage(Attack):
         """Passes of stage 2 for chosen features with these numbers of categories."""
         return counts.double().prod(1) if self.search == "brute" else (counts - 1).double().sum(1)
 
-    def _stage_one(self, problem: Problem, best: Incumbent) -> Int64[Tensor, "batch budget"]:
-        """The epsilon features with the highest impact, highest first."""
+    def _stage_one(
+        self, problem: Problem, best: Incumbent
+    ) -> tuple[Int64[Tensor, "batch budget"], Bool[Tensor, "batch budget"]]:
+        """The epsilon features with the highest impact, highest first, and which of them are searched: all."""
         candidates, layout = problem.candidates, problem.candidates.layout
         self._dearest_search(problem)  # refuses before stage 1 has cost anything
         if self.guide == "loss":
@@ -120,7 +132,10 @@ class TwoStage(Attack):
         else:
             gain = self._gradient_scores(problem, best.slots)
         impact = layout.reduce(gain, lambda rectangle: rectangle.amax(-1))
-        return impact.topk(problem.budget, dim=1).indices
+        chosen = impact.topk(problem.budget, dim=1).indices
+        if problem.purse is None:
+            return chosen, torch.ones_like(chosen, dtype=torch.bool)
+        return chosen, _payable(problem, chosen)
 
     def _gradient_scores(self, problem: Problem, slots: Slots) -> OptionFloat:
         """What the rule of `rank` takes the maximum of, for every slot of a feature."""
@@ -134,8 +149,10 @@ class TwoStage(Attack):
         return size.masked_fill(~(counted & changeable), -torch.inf)
 
     @staticmethod
-    def _brute(problem: Problem, best: Incumbent, chosen: Int64[Tensor, "batch budget"]) -> None:
-        counts = problem.candidates.counts.gather(1, chosen)
+    def _brute(
+        problem: Problem, best: Incumbent, chosen: Int64[Tensor, "batch budget"], able: Bool[Tensor, "batch budget"]
+    ) -> None:
+        counts = problem.candidates.counts.gather(1, chosen).masked_fill(~able, 1)
         chunk = next(problem.micro_batches(1)).stop
         for rows, digits in mixed_radix(counts, chunk):
             features = chosen[rows]
@@ -145,11 +162,15 @@ class TwoStage(Attack):
             best.offer(rows, slots, *problem.score(rows, slots))
 
     @staticmethod
-    def _greedy(problem: Problem, best: Incumbent, chosen: Int64[Tensor, "batch budget"]) -> None:
+    def _greedy(
+        problem: Problem, best: Incumbent, chosen: Int64[Tensor, "batch budget"], able: Bool[Tensor, "batch budget"]
+    ) -> None:
         layout = problem.candidates.layout
         current = best.slots.clone()
-        for feature in chosen.unbind(1):
-            moves = problem.candidates.moves & (layout.feature_of == feature[:, None])
+        for feature, searched in zip(chosen.unbind(1), able.unbind(1), strict=True):
+            moves = problem.candidates.moves & (layout.feature_of == feature[:, None]) & searched[:, None]
+            if problem.purse is not None:
+                moves &= affordable_moves(problem, current)
             loss, fooled = try_moves(problem, current, moves)
             rows, options = moves.nonzero().unbind(1)
             if len(rows) == 0:
@@ -160,3 +181,19 @@ class TwoStage(Attack):
             # A feature keeps its clean category if every change of it lowers the loss.
             best.offer(who, slots, loss[who, taken], fooled[who, taken])
             current = best.slots.clone()
+
+
+def _payable(problem: Problem, chosen: Int64[Tensor, "batch budget"]) -> Bool[Tensor, "batch budget"]:
+    """Which of the ranked features can be changed together, if each takes its cheapest change."""
+    if problem.purse is None:
+        return torch.ones_like(chosen, dtype=torch.bool)
+    layout, tolls = problem.candidates.layout, tolls_of(problem.candidates)
+    never = torch.iinfo(torch.int64).max // 4
+    dear = [kind.masked_fill(~problem.candidates.moves, never) for kind in tolls.unbind(2)]
+    cheapest = torch.stack([layout.reduce(kind, lambda rectangle: rectangle.amin(-1)) for kind in dear], 2)
+    left, able = problem.purse, []
+    for feature in chosen.unbind(1):
+        price = cheapest.gather(1, feature[:, None, None].expand(-1, 1, 2))[:, 0]
+        able.append((price <= left).all(1))
+        left = left - price * able[-1][:, None]
+    return torch.stack(able, 1)

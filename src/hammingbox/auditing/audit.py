@@ -1,13 +1,14 @@
 """`hb.audit`: from a model and a table to an audit, in one line."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 from weakref import finalize
 
-from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, AuditJob, run_audit, split_of
+from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of
 from hammingbox.auditing.result import Audit
 from hammingbox.data.read_columns import Frame, source_name
 from hammingbox.data.reading import Reading
@@ -17,8 +18,10 @@ from hammingbox.data.table import load_table
 from hammingbox.data.table_schema import TableSchema
 from hammingbox.errors import InputError
 from hammingbox.report.comparison import OnProgress
+from hammingbox.running.executor import Executor
 from hammingbox.running.tasks import SpaceChanges, Task
 from hammingbox.threat.goal import AnyOther, Goal
+from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.space import Space
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import Checkpoint
@@ -32,8 +35,8 @@ def audit(
     *,
     label: str | None = None,
     positive: Any = None,
-    threat: ThreatModel | Space | None = None,
-    budgets: Sequence[int] | None = None,
+    threat: ThreatModel | Space | Path | str | None = None,
+    budgets: Sequence[int | float | str] | None = None,
     immutable: Sequence[str] = (),
     forbidden: Mapping[str, Sequence[str]] | None = None,
     rows_per_class: int = ROWS_PER_CLASS,
@@ -46,6 +49,8 @@ def audit(
     folder: Path | str | None = None,
     seed: int = 0,
     rows_seed: int = 0,
+    what_if: int = WHAT_IF,
+    executor: Executor | None = None,
     on_progress: OnProgress = lambda _name, _budget, _rows: None,
 ) -> Audit:
     """Attacks rows of every class of a table, and says what falls, in which direction, and what is doubtful about it.
@@ -57,21 +62,25 @@ def audit(
             trained on, or name them with `test`.
         label: the column to predict; a schema names it too.
         positive: the class whose rows an attacker wants to be taken for others, such as fraud; it comes first.
-        threat: what an attacker may do: a threat model, whose budget is then the largest, or a space. By default what
-            the schema allows: a number may become one of the column's quantiles, a category any other one.
-        budgets: changes allowed; 1 to 3 by default, or 1 to the budget of `threat`.
+        threat: what an attacker may do: a threat.toml, a threat model, whose budget is then the largest, or a space. By
+            default what the schema allows: a number may become one of the column's quantiles, a category any other one.
+        budgets: changes allowed, or amounts of money where the threat has prices. By default those that a threat.toml
+            names; else 1 to 3, or 1 to the budget of `threat`.
         immutable: columns an attacker cannot change.
         forbidden: for a column (or "*"), values an attacker cannot write.
         rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer.
         schema: a schema.toml, or what it contains; inferred by default.
         test: the rows to audit, where `table` only says which values columns have.
-        like: a frame with the types the model was trained on; `table` by default, if it is a frame.
+        like: a frame with the types the model was trained on. By default what the model says, or the columns file next
+            to its file, and for columns about which they say nothing the types of `table`, if it is a pandas frame.
         name: identifies a model that has neither weights nor a file, for a store that is used again.
         goal: what counts as success; any class but the true one by default.
         attacks: names of the attacks; the worst case over them counts.
         folder: for the store and the report; a killed audit goes on from it. A temporary one by default.
         seed: of the attacks.
         rows_seed: of the choice of rows.
+        what_if: columns that are frozen, one after the other, and attacked again; 0 for none.
+        executor: who computes the batches, such as ``hb.Processes(4)``; this process by default.
         on_progress: called as rows are done, with the attack, the budget and the number of rows.
 
     Raises:
@@ -80,23 +89,29 @@ def audit(
     """
     reading = Reading() if test is None else Reading(test=Path(test)) if isinstance(test, str | Path) else None
     task = _task(table, label, schema, test, reading)
-    space, largest = _space(threat)
-    if space is not None and (immutable or forbidden):
+    changes = SpaceChanges(tuple(immutable), forbidden)
+    if isinstance(threat, str | Path):
+        threat, changes = task.space(replace(changes, threat=Path(threat))), SpaceChanges()
+    elif threat is not None and (immutable or forbidden):
         raise InputError("expected `immutable` and `forbidden` or a `threat`, got both. Put them into the threat.")
+    space, largest = _space(threat)
     job = AuditJob(
         task=task,
         split="test" if test is not None else split_of(reading),
         rows_per_class=rows_per_class,
-        budgets=budgets if budgets is not None else BUDGETS if largest is None else range(1, largest + 1),
+        budgets=_budgets(budgets, space, largest),
         positive=None if positive is None else str(positive),
         space=space,
-        changes=SpaceChanges(tuple(immutable), forbidden),
+        changes=changes,
         goal=goal or AnyOther(),
         attacks=attacks,
         seed=seed,
         rows_seed=rows_seed,
+        executor=executor,
+        what_if=what_if,
     )
-    types = like if like is not None else table if not isinstance(table, str | Path) else None
+    hint = table if hasattr(getattr(table, "dtypes", None), "items") else None  # pandas; polars has other types
+    types = {"like": like, "hint": hint}
     checkpoint, place = _opened(model, task.splits.schema, types, name, is_kept=folder is not None)
     if folder is not None:
         return run_audit(job, checkpoint, place, Path(folder), on_progress)
@@ -133,14 +148,33 @@ def _space(threat: ThreatModel | Space | None) -> tuple[Space | None, int | None
     raise InputError(f"expected a threat model or a space for `threat`, got {type(threat).__name__}.")
 
 
-def _opened(model: Any, schema: Schema, like: Any, name: str, *, is_kept: bool) -> tuple[Checkpoint, str]:
+def _budgets(budgets: Sequence[int | float | str] | None, space: Space | None, largest: int | None) -> Sequence[int]:
+    """Budgets in changes, or in ticks where the space has prices.
+
+    Raises:
+        InputError: prices without a budget, or budgets that are no amounts.
+    """
+    unit = None if space is None else space.unit
+    if budgets is not None:
+        found: list[Any] = [amount if unit is None else unit.ticks(amount) for amount in budgets]
+        return found  # the job checks that they are whole numbers
+    if isinstance(space, RuledSpace) and space.budgets:
+        return space.budgets
+    if unit is not None:
+        if largest is None:
+            raise InputError("expected budgets where changes have prices, got none. Pass budgets=[1, 10].")
+        return [largest]
+    return BUDGETS if largest is None else range(1, largest + 1)
+
+
+def _opened(model: Any, schema: Schema, types: dict[str, Any], name: str, *, is_kept: bool) -> tuple[Checkpoint, str]:
     """The model as a checkpoint, and its place for `verify`."""
     if isinstance(model, Checkpoint):
         return model, ""
     if isinstance(model, str | Path):
-        return open_model(str(model), schema, name=name), str(model)
+        return open_model(str(model), schema, name=name, **types), str(model)
     kind = type(model).__name__
-    found = victim(model, schema, like=like, name=name)
+    found = victim(model, schema, name=name, **types)
     if not is_kept and not (found.name or found.identity or found.state_dict()):
         found.name = kind  # nobody continues a temporary folder
     return Checkpoint(found.eval(), kind, {}, schema), ""

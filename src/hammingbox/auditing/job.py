@@ -1,6 +1,6 @@
 """An audit as a value, and how it is run: rows of every class, one strong attack, all doubts, a store and a report."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,24 +9,31 @@ from hammingbox.auditing.result import Audit
 from hammingbox.data.reading import Reading
 from hammingbox.data.split_rule import SplitRule
 from hammingbox.errors import InputError
+from hammingbox.evaluation.diagnose import diagnose_data
 from hammingbox.evaluation.drawing import Draw
 from hammingbox.problem import DEFAULT_MEMORY
-from hammingbox.report.comparison import ComparisonJob, OnProgress, compare_attacks
+from hammingbox.report.comparison import Comparison, ComparisonJob, OnProgress, compare_attacks
+from hammingbox.report.measured_what_if import FOLDER, MeasuredWhatIf, can_freeze, measure_what_if
 from hammingbox.report.page.folder import write_report
+from hammingbox.running.executor import Executor
 from hammingbox.running.store import open_store
 from hammingbox.running.tasks import SpaceChanges, Task
 from hammingbox.seeding import check_seed
 from hammingbox.settings import MOST_ROWS, whole_number
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.space import Space
+from hammingbox.threat.threat_model import LARGEST_BUDGET
 from hammingbox.victims.checkpoint import Checkpoint
 
 ATTACKS = ("auto",)
 """The worst case over attacks. Its verdict at budget 1 is exact."""
 BUDGETS = (1, 2, 3)
 ROWS_PER_CLASS = 200
+WHAT_IF = 3
+"""Columns that are frozen, one after the other, and attacked again."""
 ALL = "all"
 """The split of a table whose rows are all audited."""
+_MOST_FROZEN = 1000
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,7 @@ class AuditJob:
         task: the table, with what an attacker may do there by itself.
         split: which rows: "all", or a part of the table.
         rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer.
-        budgets: changes allowed.
+        budgets: changes allowed, or ticks where the space has prices.
         positive: the class whose rows an attacker wants to be taken for others.
         space: what an attacker may write; the table's own by default.
         changes: what the user adds to the table's own.
@@ -45,8 +52,10 @@ class AuditJob:
         attacks: names of the attacks.
         seed: of the attacks.
         rows_seed: of the choice of rows.
-        batch_size: rows attacked together; it changes speed, not results.
+        what_if: columns that are frozen, one after the other, to see how far success really falls.
+        batch_size: rows attacked together; it changes speed, not results. 256 by default, fewer with workers.
         memory: bytes for a micro-batch.
+        executor: who computes the batches; this process by default.
     """
 
     task: Task
@@ -60,8 +69,10 @@ class AuditJob:
     attacks: Sequence[str] = ATTACKS
     seed: int = 0
     rows_seed: int = 0
-    batch_size: int = 256
+    what_if: int = WHAT_IF
+    batch_size: int | None = None
     memory: int = DEFAULT_MEMORY
+    executor: Executor | None = None
 
     def __post_init__(self) -> None:
         """Checks what can be checked before a model is opened.
@@ -72,11 +83,13 @@ class AuditJob:
         whole_number("rows per class", self.rows_per_class, most=MOST_ROWS)
         if not self.budgets or not self.attacks:
             raise InputError("expected at least one budget and one attack, got none.")
-        features = len(self.task.splits.schema.features)
+        unit = None if self.space is None else self.space.unit
+        most = len(self.task.splits.schema.features) if unit is None else LARGEST_BUDGET
         for budget in self.budgets:
-            whole_number("budget", budget, most=features)
+            whole_number("budget", budget, most=most)
         for name in self.attacks:
             attack_named(name)
+        whole_number("frozen columns", self.what_if, least=0, most=_MOST_FROZEN)
         check_seed(self.seed)
 
     def comparison(self) -> ComparisonJob:
@@ -98,7 +111,9 @@ class AuditJob:
             split=self.split,
             batch_size=self.batch_size,
             memory=self.memory,
+            executor=self.executor,
             source=reference,
+            doubts=diagnose_data(self.task.splits, positive=self.positive),
         )
 
 
@@ -117,6 +132,7 @@ def run_audit(
     place: str,
     folder: Path,
     on_progress: OnProgress = lambda _name, _budget, _rows: None,
+    on_column: Callable[[str], None] = lambda _name: None,
 ) -> Audit:
     """Runs what the folder does not hold yet and writes its report. A killed audit goes on where it was.
 
@@ -126,6 +142,7 @@ def run_audit(
         place: where the model is, for `verify`.
         folder: for the store and the report.
         on_progress: called as rows are done.
+        on_column: called with each column before it is frozen.
 
     Raises:
         InputError, VictimError: table, model and job do not fit each other.
@@ -134,5 +151,28 @@ def run_audit(
     runs = job.comparison()
     with open_store(folder, create=True) as store:
         found = compare_attacks(runs, checkpoint, place, store, on_progress)
+    measured = _what_if(job, runs, checkpoint, place, found, folder, on_column)
     write_report(folder, queried={found.weights: found.queried})
-    return Audit(found, folder)
+    return Audit(found, folder, measured)
+
+
+def _what_if(
+    job: AuditJob,
+    runs: ComparisonJob,
+    checkpoint: Checkpoint,
+    place: str,
+    found: Comparison,
+    folder: Path,
+    on_column: Callable[[str], None],
+) -> MeasuredWhatIf | None:
+    """Attacks the class of the headline again with columns frozen; None where there are no columns, or nothing fell."""
+    classes = found.summary.classes
+    of = classes[max(classes)].of_headline if classes else None
+    if not job.what_if or of is None or not of.broken:
+        return None
+    if found.summary.results.form != "columns" or not can_freeze(runs.space):
+        return None
+    with open_store(folder / FOLDER, create=True) as store:
+        return measure_what_if(
+            runs, checkpoint, place, found.summary, job.what_if, store, of=of.name, on_column=on_column
+        )

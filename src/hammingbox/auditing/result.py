@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hammingbox.auditing.shown import curves_by_class, headline_of, html_by_class
+from hammingbox.auditing.shown import curves_by_class, frozen_in_words, headline_of, html_by_class
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.evaluation.class_rates import ClassRates
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.evaluation.shown import frame_of
 from hammingbox.notebook import Axes, Frame, data_frame
 from hammingbox.report.comparison import Comparison
+from hammingbox.report.measured_what_if import MeasuredWhatIf
 from hammingbox.report.page.folder import PAGE, read_contents
 from hammingbox.report.page.page import write_page
 from hammingbox.running.store import open_store
@@ -23,10 +24,12 @@ class Audit:
     Attributes:
         comparison: the runs behind it.
         folder: of the store and the report.
+        what_if: success on rows of the class of the headline with a column frozen; None where nothing was measured.
     """
 
     comparison: Comparison
     folder: Path
+    what_if: MeasuredWhatIf | None = None
 
     @property
     def classes(self) -> dict[int, ClassRates]:
@@ -108,4 +111,5 @@ class Audit:
         """How a notebook shows it: one line per class, a column per budget."""
         doubts = [f"{finding.severity}: {finding.seen}; {finding.means}." for finding in self.findings]
         title = f"{self.comparison.summary.results.data}, {self.comparison.summary.name}. {self.headline}"
-        return html_by_class(self.classes, title, doubts)
+        frozen = [] if self.what_if is None else frozen_in_words(self.what_if)
+        return html_by_class(self.classes, title, [*frozen, *doubts])

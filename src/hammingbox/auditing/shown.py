@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from hammingbox.evaluation.class_rates import ClassRate, ClassRates
 from hammingbox.evaluation.shown import interval_in_words, percent
 from hammingbox.notebook import Axes, axes_or_new, html_table
+from hammingbox.report.measured_what_if import MeasuredWhatIf
 
 _BECOMES_SHOWN = 2
 
@@ -14,7 +15,7 @@ def headline_of(by_budget: Mapping[int, ClassRates]) -> str:
     if not by_budget:
         return "no attack could be run"
     largest = by_budget[max(by_budget)]
-    line = largest.of_positive or largest.worst
+    line = largest.of_headline
     if line is None:
         return "no row was attacked"
     if not line.attacked:
@@ -45,6 +46,18 @@ def html_by_class(by_budget: Mapping[int, ClassRates], title: str, notes: Sequen
     headings = ("class", "in the table", "rows", "recall", "attacked")
     success = tuple(f"broken, budget {budget}" for budget in by_budget)
     return html_table(title, (*headings, *success, "becomes"), lines, [*_totals(by_budget), *notes])
+
+
+def frozen_in_words(measured: MeasuredWhatIf) -> list[str]:
+    """One sentence per column that was frozen, the largest fall first."""
+    budget = min(measured.now, default=0)
+    found = sorted(measured.lines.items(), key=lambda item: item[1][budget].hits)
+    now = percent(measured.now[budget]) if measured.now else ""
+    return [
+        f"With {name} frozen and the {measured.of} rows attacked again, {percent(line[budget])} in place of {now} fall "
+        f"at budget {budget}."
+        for name, line in found
+    ]
 
 
 def curves_by_class(by_budget: Mapping[int, ClassRates], title: str, axes: Axes | None = None) -> Axes:

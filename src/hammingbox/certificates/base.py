@@ -123,6 +123,11 @@ class Certificate(ABC):
             CertificateError: the method returned something impossible, or proved a row that its own witness breaks.
             VictimError: the victim does not return finite logits.
         """
+        if candidates.tolls is not None:
+            raise InputError(
+                "expected a space without prices and relations, got one with some: certificates count changes. "
+                "Attack it with `exhaustive` instead, which tries every row that can be paid for."
+            )
         with frozen_eval(victim), unchanged(victim):
             begin = perf_counter()
             problem = Problem.of(victim, candidates, goals, budget, memory=memory)

@@ -22,6 +22,7 @@ from hammingbox.cli import (
     reproduce,
     results,
     synonyms,
+    threat,
     train,
     verify,
     victims,
@@ -41,6 +42,7 @@ app = typer.Typer(
 )
 app.add_typer(data.app, name="data")
 app.add_typer(results.app, name="results")
+app.add_typer(threat.app, name="threat")
 app.command("victims")(victims.victims)
 app.command("train")(train.train)
 app.command("defend")(defend.defend)

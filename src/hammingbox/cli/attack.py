@@ -31,16 +31,19 @@ from hammingbox.cli.options import (
     Seed,
     Split,
     Task,
+    ThreatFile,
     To,
     VictimPath,
     attack_from,
+    budget_from,
+    budget_text,
     changes_from,
-    device_from,
     goal_from,
     model_from,
 )
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import DrawHow, Positive, Rows, RowsPerClass, RowsSeed, sample_from
+from hammingbox.cli.workers import RayAddress, Workers, driver_device, executor_from
 from hammingbox.data.reading import Reading
 from hammingbox.evaluation.class_rates import ClassRates, class_rates_of
 from hammingbox.evaluation.diagnose import by_severity, diagnose_data
@@ -59,7 +62,9 @@ def attack(
     model: ModelSpec = None,
     model_name: ModelName = "",
     name: Annotated[str, typer.Option("--attack", help=f"Attack: {', '.join(ATTACKS)}.")] = "auto",
-    budget: Annotated[int, typer.Option(help="At most this many changed features.")] = 3,
+    budget: Annotated[
+        str | None, typer.Option(help="At most this many changed features (3); with --threat, an amount of money.")
+    ] = None,
     rows: Rows = None,
     rows_per_class: RowsPerClass = None,
     draw: DrawHow = None,
@@ -83,25 +88,29 @@ def attack(
     full_space: FullSpaceFlag = False,
     protect: Protect = None,
     neighbours: Neighbours = None,
-    batch_size: BatchSize = 256,
+    threat_file: ThreatFile = None,
+    batch_size: BatchSize = None,
     memory: Memory = 512,
     device: Device = "cpu",
+    workers: Workers = None,
+    ray: RayAddress = None,
     json: Json = False,
 ) -> None:
     """Attacks rows of a data set and counts what is broken."""
     chosen = attack_from(name, settings or ())
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
     checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
-    checkpoint.victim.to(device_from(device))
+    checkpoint.victim.to(driver_device(device, ray))
     part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed, positive)
-    threat = ThreatModel(task.space(changes_from(immutable, forbid, full_space, protect, neighbours)), budget)
+    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat_file))
+    threat = ThreatModel(space, budget_from(budget, space, 3))
     goal = goal_from(sources, targets)
-    with progress() as bars, ExitStack() as stack:
+    with progress() as bars, executor_from(workers, ray, device) as executor, ExitStack() as stack:
         store = stack.enter_context(MemoryStore() if out_dir is None else open_store(out_dir, create=True))
-        bar = bars.add_task(f"{name}, budget {budget}", total=len(part))
+        bar = bars.add_task(f"{name}, {budget_text(threat.budget, space)}", total=len(part))
         result = evaluate_into(
             store, checkpoint, part, threat, chosen, goal=goal, name=name, place=place, source=reference,
-            split=split, seed=seed, batch_size=batch_size, memory=memory * 2**20,
+            split=split, seed=seed, batch_size=batch_size, memory=memory * 2**20, executor=executor,
             on_rows=lambda done, _broken: bars.update(bar, advance=done),
         )  # fmt: skip
     sample = reference.sample

@@ -1,15 +1,16 @@
 """`hammingbox audit`: the main job on a user's own table and model, from the files to the report."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, AuditJob, run_audit, split_of
+from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of
 from hammingbox.auditing.result import Audit
-from hammingbox.cli.class_tables import show_class_budgets
+from hammingbox.cli.class_tables import show_class_budgets, show_what_if
 from hammingbox.cli.console import plain, print_json, progress, say
-from hammingbox.cli.findings import show_findings
+from hammingbox.cli.findings import exit_if_nothing_attacked, show_findings
 from hammingbox.cli.options import (
     BatchSize,
     DataDir,
@@ -24,16 +25,18 @@ from hammingbox.cli.options import (
     ModelSpec,
     SchemaFile,
     Seed,
+    ThreatFile,
     To,
     VictimPath,
+    budget_text,
     budgets_from,
     changes_from,
-    device_from,
     goal_from,
     model_from,
 )
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import Positive, RowsSeed
+from hammingbox.cli.workers import RayAddress, Workers, driver_device, executor_from
 from hammingbox.data.reading import Reading
 from hammingbox.report.page.folder import PAGE
 from hammingbox.running.store import FILE
@@ -58,8 +61,12 @@ def audit(
         int, typer.Option(min=1, max=MOST_ROWS, help="Rows of each class, or all that it has.")
     ] = ROWS_PER_CLASS,
     budgets: Annotated[
-        str, typer.Option(help="Budgets, the numbers of columns that may change: 1-3 or 1,3.")
-    ] = f"{BUDGETS[0]}-{BUDGETS[-1]}",
+        str | None,
+        typer.Option(
+            help="Budgets, the numbers of columns that may change: 1-3 (the default) or 1,3. With --threat and prices, "
+            "amounts of money such as 0.2,1,10."
+        ),
+    ] = None,
     split: Annotated[
         str | None,
         typer.Option(
@@ -68,61 +75,86 @@ def audit(
         ),
     ] = None,
     attacks: Annotated[str, typer.Option(help="Attacks, separated by commas.")] = ",".join(ATTACKS),
+    what_if: Annotated[
+        int,
+        typer.Option(
+            min=0, max=1000, help="Attack again with each of the N most telling columns frozen, to see what that helps."
+        ),
+    ] = WHAT_IF,
     immutable: Immutable = None,
     forbid: Forbid = None,
     schema_file: SchemaFile = None,
+    threat: ThreatFile = None,
     sources: From = None,
     targets: To = None,
     seed: Seed = 0,
     rows_seed: RowsSeed = 0,
     data_dir: DataDir = None,
-    batch_size: BatchSize = 256,
+    batch_size: BatchSize = None,
     memory: Memory = 512,
     device: Device = "cpu",
+    workers: Workers = None,
+    ray: RayAddress = None,
     json: Json = False,
 ) -> None:
     """Audits a model on a table: what falls to a few changed columns, per class and direction, with a report."""
-    where = device_from(device)
+    where = driver_device(device, ray)
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
+    space = task.space(changes_from(immutable, forbid, False, None, None, threat))
     job = AuditJob(
         task=task,
         split=split or split_of(reading),
         rows_per_class=rows_per_class,
-        budgets=budgets_from(budgets),
+        budgets=budgets_from(budgets, space, BUDGETS),
         positive=positive,
-        changes=changes_from(immutable, forbid, False, None, None),
+        space=space,
         goal=goal_from(sources, targets),
         attacks=[name.strip() for name in attacks.split(",")],
         seed=seed,
         rows_seed=rows_seed,
+        what_if=what_if,
         batch_size=batch_size,
         memory=memory * 2**20,
     )
     steps = job.comparison().steps  # refuses what does not fit before a model is opened
     checkpoint, place = model_from(victim, model, task.splits.schema, model_name, quiet=True)
     checkpoint.victim.to(where)
-    with progress() as bars:
+    with progress() as bars, executor_from(workers, ray, device) as executor:
         bar = bars.add_task("audit", total=steps)
 
         def show_progress(name: str, budget: int, rows: int) -> None:
-            bars.update(bar, advance=rows, description=f"{name}, budget {budget}")
+            bars.update(bar, advance=rows, description=f"{name}, {budget_text(budget, space)}")
 
-        found = run_audit(job, checkpoint, place, out_dir, show_progress)
+        def show_column(name: str) -> None:
+            bars.update(bar, description=f"{name} frozen")
+
+        found = run_audit(
+            replace(job, executor=executor), checkpoint, place, out_dir, show_progress, show_column
+        )  # fmt: skip
     if json:
         print_json(_as_json(found))
-        return
+    else:
+        _show(found, out_dir)
+    exit_if_nothing_attacked(found.findings)
+
+
+def _show(found: Audit, folder: Path) -> None:
+    """What is doubtful first, then the headline and the tables."""
+    show_findings(found.findings)
     say(f"[bold]{plain(found.headline)}[/]")
     show_class_budgets(found.classes)
     for attack, refused, reason in found.comparison.summary.refused:
         say(f"{plain(attack)} at budget {', '.join(map(str, refused))} was refused: {plain(reason)}")
-    show_findings(found.findings)
-    say(f"records: {plain(out_dir / FILE)}\nreport: {plain(out_dir / PAGE)}")
+    if found.what_if is not None and found.what_if.lines:
+        show_what_if(found.what_if)
+    say(f"records: {plain(folder / FILE)}\nreport: {plain(folder / PAGE)}")
 
 
 def _as_json(found: Audit) -> dict[str, object]:
     return {
         "headline": found.headline,
         "budgets": {budget: rates.to_json() for budget, rates in found.classes.items()},
+        "what_if": None if found.what_if is None else found.what_if.to_json(),
         "findings": [f"{finding.severity}: {finding.check}: {finding.seen}" for finding in found.findings],
         "records": str(found.folder / FILE),
         "report": str(found.folder / PAGE),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,20 +33,21 @@ from hammingbox.cli.options import (
     Seed,
     Split,
     Task,
+    ThreatFile,
     To,
     budgets_from,
     changes_from,
-    device_from,
     goal_from,
     model_from,
 )
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import DrawHow, Positive, Rows, RowsPerClass, RowsSeed, sample_from
+from hammingbox.cli.workers import RayAddress, Workers, driver_device, executor_from
 from hammingbox.data.reading import Reading
 from hammingbox.errors import InputError
 from hammingbox.evaluation.diagnose import diagnose_data
 from hammingbox.report.comparison import COMPARED, ORACLE, Comparison, ComparisonJob, compare_attacks
-from hammingbox.report.measured_what_if import MeasuredWhatIf, measure_what_if, write_measured
+from hammingbox.report.measured_what_if import FOLDER, MeasuredWhatIf, measure_what_if
 from hammingbox.report.page.folder import PAGE, write_report
 from hammingbox.running.store import FILE, MemoryStore, open_store
 from hammingbox.victims.checkpoint import Checkpoint
@@ -64,7 +66,9 @@ def compare(
     models: ModelSpecs = None,
     model_name: ModelName = "",
     attacks: Annotated[str, typer.Option(help="Attacks, separated by commas.")] = ",".join(COMPARED),
-    budgets: Annotated[str, typer.Option(help="Budgets: 1-5 or 1,3,5.")] = "1-5",
+    budgets: Annotated[
+        str | None, typer.Option(help="Budgets: 1-5 (the default) or 1,3,5; with --threat, amounts of money.")
+    ] = None,
     rows: Rows = None,
     rows_per_class: RowsPerClass = None,
     draw: DrawHow = None,
@@ -97,9 +101,12 @@ def compare(
     full_space: FullSpaceFlag = False,
     protect: Protect = None,
     neighbours: Neighbours = None,
-    batch_size: BatchSize = 256,
+    threat: ThreatFile = None,
+    batch_size: BatchSize = None,
     memory: Memory = 512,
     device: Device = "cpu",
+    workers: Workers = None,
+    ray: RayAddress = None,
     json: Json = False,
 ) -> None:
     """Compares attacks x budgets on the same rows, for one model or several."""
@@ -114,14 +121,15 @@ def compare(
         raise InputError("expected at least one checkpoint, got none. Name one with --victim DIR or --model MODEL.")
     if model_name and len(models or ()) != 1:
         raise InputError(f"expected one --model for --model-name, got {len(models or ())}. Compare them one by one.")
-    task, where = Task.of(data, label, schema_file, data_dir, reading=reading), device_from(device)
+    task, where = Task.of(data, label, schema_file, data_dir, reading=reading), driver_device(device, ray)
     part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed, positive)
+    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat))
     job = ComparisonJob(
         data=data,
         rows=part,
-        space=task.space(changes_from(immutable, forbid, full_space, protect, neighbours)),
+        space=space,
         attacks=names,
-        budgets=budgets_from(budgets),
+        budgets=budgets_from(budgets, space, range(1, 6)),
         goal=goal_from(sources, targets),
         seed=seed,
         split=split,
@@ -135,14 +143,14 @@ def compare(
     schema = task.splits.schema
     opened = [model_from(path, None, schema)[0] for path in paths]
     opened += [model_from(None, model, schema, model_name)[0] for model in models or ()]
-    for checkpoint, place in zip(opened, places, strict=True):
-        checkpoint.victim.to(where)
-        found.append(run_comparison(job, checkpoint, place, out_dir))
-        if what_if is not None:
-            measured[found[-1].weights] = run_what_if(job, checkpoint, found[-1], what_if)
+    with executor_from(workers, ray, device) as executor:
+        job = replace(job, executor=executor)
+        for checkpoint, place in zip(opened, places, strict=True):
+            checkpoint.victim.to(where)
+            found.append(run_comparison(job, checkpoint, place, out_dir))
+            if what_if is not None:
+                measured[found[-1].weights] = run_what_if(job, checkpoint, place, found[-1], what_if, out_dir)
     if out_dir is not None:
-        if measured:
-            write_measured(out_dir, measured)
         write_report(out_dir, queried={comparison.weights: comparison.queried for comparison in found})
     if json:
         print_json([
@@ -177,13 +185,17 @@ def _what_if_record(measured: MeasuredWhatIf | None) -> dict[str, Any]:
     return {} if measured is None else {"what_if": measured.to_json()}
 
 
-def run_what_if(job: ComparisonJob, checkpoint: Checkpoint, comparison: Comparison, columns: int) -> MeasuredWhatIf:
+def run_what_if(
+    job: ComparisonJob, checkpoint: Checkpoint, place: str, comparison: Comparison, columns: int, folder: Path | None
+) -> MeasuredWhatIf:
     """Freezes columns one after the other and attacks again, with a progress bar."""
-    with progress() as bars:
+    with ExitStack() as stack:
+        store = MemoryStore() if folder is None else stack.enter_context(open_store(folder / FOLDER, create=True))
+        bars = stack.enter_context(progress())
         bar = bars.add_task("what if", total=columns)
         return measure_what_if(
-            job, checkpoint.victim, comparison.summary, columns,
-            lambda name: bars.update(bar, advance=1, description=f"{name} frozen"),
+            job, checkpoint, place, comparison.summary, columns, store,
+            on_column=lambda name: bars.update(bar, advance=1, description=f"{name} frozen"),
         )  # fmt: skip
 
 

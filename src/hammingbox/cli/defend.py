@@ -22,7 +22,10 @@ from hammingbox.cli.options import (
     Protect,
     SchemaFile,
     Task,
+    ThreatFile,
     To,
+    budget_from,
+    budget_text,
     changes_from,
     device_from,
     goal_from,
@@ -54,7 +57,12 @@ def defend(
     reading: Reading,
     out_dir: Annotated[Path, typer.Option("--out", help="Folder for the checkpoint; a killed run continues from it.")],
     defence: Annotated[str, typer.Option(help=f"Defence: {', '.join(DEFENCES)}.")] = "padvt",
-    budget: Annotated[int, typer.Option(min=0, help="Number of changed features that the model shall resist.")] = 2,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            help="Number of changed features that the model shall resist (2); with --threat, an amount of money."
+        ),
+    ] = None,
     model: Annotated[str | None, typer.Option(help=f"Model: {', '.join(VICTIMS)}.")] = None,
     start: Annotated[
         Path | None,
@@ -101,6 +109,7 @@ def defend(
     full_space: FullSpaceFlag = False,
     protect: Protect = None,
     neighbours: Neighbours = None,
+    threat_file: ThreatFile = None,
     device: Device = "cpu",
     overwrite: Overwrite = False,
     json: Json = False,
@@ -109,7 +118,7 @@ def defend(
     chosen = made_from("defence", DEFENCES, defence, set_ or ())
     goal, place = goal_from(sources, targets), device_from(device)
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
-    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours))
+    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat_file))
     weights, said = weights_from(task, class_weights)
     uneven = task.is_own and is_imbalanced(task.splits.train)
     kept = criterion or ("worst_class" if uneven else "mean")
@@ -122,7 +131,7 @@ def defend(
         settings["class_weights"] = start_settings["class_weights"] = weights
     if batch_size is not None:
         settings["batch_size"] = batch_size
-    threat = ThreatModel(space, budget)
+    threat = ThreatModel(space, budget_from(budget, space, 2))
     done = None if overwrite else finished_defence(
         task.splits, task.source, out_dir, chosen, threat,
         goal=goal, model=model, start=start, rows=rows, settings=settings, seed=seed,
@@ -140,8 +149,8 @@ def defend(
     robust = facts["robust_validation_accuracy"]
     attacked = "" if robust is None else f", [bold]{100 * robust:.1f} %[/] of attacked validation rows"
     say(
-        f"{facts['model']} on {plain(data)}, defended by {defence} at budget {budget}: test accuracy "
-        f"[bold]{100 * facts['test_accuracy']:.2f} %[/]{attacked}, {classes_in_words(facts)} "
+        f"{facts['model']} on {plain(data)}, defended by {defence} at {budget_text(threat.budget, space)}: "
+        f"test accuracy [bold]{100 * facts['test_accuracy']:.2f} %[/]{attacked}, {classes_in_words(facts)} "
         f"({facts['epochs']} epochs, {facts['seconds']:.0f} s, {facts['cost_of_an_epoch']:.1f} x a standard epoch), "
         f"{'already in' if done else 'written to'} {plain(out_dir)}"
     )

@@ -17,18 +17,21 @@ from hammingbox.cli.options import (
     SchemaFile,
     Seed,
     Task,
+    ThreatFile,
     To,
     VictimPath,
+    budget_text,
     budgets_from,
-    device_from,
     goal_from,
     model_from,
 )
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import DrawHow, RowsPerClass, RowsSeed, sample_from
+from hammingbox.cli.workers import RayAddress, Workers, driver_device, executor_from
 from hammingbox.data.reading import Reading
 from hammingbox.evaluation.diagnose import Finding, by_severity, diagnose_data
 from hammingbox.running.probe import PROBES, probe_victim
+from hammingbox.running.tasks import SpaceChanges
 from hammingbox.settings import MOST_ROWS
 from hammingbox.threat.threat_model import ThreatModel
 
@@ -42,7 +45,9 @@ def diagnose(
     reading: Reading,
     victim: VictimPath = None,
     model: ModelSpec = None,
-    budgets: Annotated[str, typer.Option(help="Budgets: 1-3 or 1,3.")] = "1-3",
+    budgets: Annotated[
+        str | None, typer.Option(help="Budgets: 1-3 (the default) or 1,3; with --threat, amounts of money.")
+    ] = None,
     rows: Annotated[
         int | None, typer.Option(min=1, max=MOST_ROWS, help="How many test rows are used; 50 by default.")
     ] = None,
@@ -54,22 +59,28 @@ def diagnose(
     targets: To = None,
     label: Label = None,
     schema_file: SchemaFile = None,
+    threat: ThreatFile = None,
     data_dir: DataDir = None,
     device: Device = "cpu",
+    workers: Workers = None,
+    ray: RayAddress = None,
     json: Json = False,
 ) -> None:
     """Checks whether an evaluation of this victim would be sound; exit code 1 when a check says it is not."""
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
-    opened = model_from(victim, model, task.splits.schema)[0].victim.to(device_from(device))
+    opened = model_from(victim, model, task.splits.schema)[0].victim.to(driver_device(device, ray))
     part, _ = sample_from(task, "test", _at_most(rows, task), rows_per_class, draw, rows_seed, default=50)
-    space = task.space()
-    threats = [ThreatModel(space, budget) for budget in sorted(budgets_from(budgets))]
-    with progress() as bars:
+    space = task.space(SpaceChanges(threat=threat))
+    threats = [ThreatModel(space, budget) for budget in sorted(budgets_from(budgets, space, (1, 2, 3)))]
+    with progress() as bars, executor_from(workers, ray, device) as executor:
         bar = bars.add_task("diagnose", total=len(PROBES) * len(threats))
+
+        def show(name: str, budget: int) -> None:
+            bars.update(bar, advance=1, description=f"{name}, {budget_text(budget, space)}")
+
         found = diagnose_data(task.splits) + probe_victim(
-            opened, part, threats, goal=goal_from(sources, targets), seed=seed,
-            on_attack=lambda name, budget: bars.update(bar, advance=1, description=f"{name}, budget {budget}"),
-        )  # fmt: skip
+            opened, part, threats, goal=goal_from(sources, targets), seed=seed, executor=executor, on_attack=show
+        )
     findings = by_severity(found)
     if json:
         print_json({"findings": [finding.to_json() for finding in findings]})

@@ -19,7 +19,10 @@ from hammingbox.running.tasks import SpaceChanges
 from hammingbox.running.tasks import Task as Task
 from hammingbox.seeding import LARGEST_SEED
 from hammingbox.settings import LARGEST_MEMORY, MOST_ROWS
+from hammingbox.threat.amount import amount_of
 from hammingbox.threat.goal import Goal, goal_between
+from hammingbox.threat.ruled_space import RuledSpace
+from hammingbox.threat.space import Space
 from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
 from hammingbox.victims.open_model import open_model
 
@@ -53,7 +56,8 @@ Seed = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on one line instead of a table.")]
 BatchSize = Annotated[
-    int, typer.Option(min=1, max=MOST_ROWS, help="Rows attacked together; changes speed, not results.")
+    int | None,
+    typer.Option(min=1, max=MOST_ROWS, help="Rows attacked together; changes speed, not results. Fewer with workers."),
 ]
 Memory = Annotated[int, typer.Option(min=1, max=LARGEST_MEMORY // 2**20, help="MiB for a micro-batch.")]
 Device = Annotated[str, typer.Option(help="Where the victim runs: cpu, cuda, cuda:1, ...")]
@@ -75,6 +79,12 @@ FullSpaceFlag = Annotated[
     bool, typer.Option("--full-space", help="Allow every category, also those the data set's own threat model forbids.")
 ]
 Protect = Annotated[list[str] | None, typer.Option(help="A word of a text that may not change (repeatable).")]
+ThreatFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--threat", help="threat.toml: what changes cost and what must hold between columns (see `hammingbox threat`)."
+    ),
+]
 Neighbours = Annotated[
     Path | None, typer.Option(help="JSON of words and their neighbours, in place of WordNet's synonyms.")
 ]
@@ -86,6 +96,7 @@ def changes_from(
     full: bool,
     protect: Sequence[str] | None,
     neighbours: Path | None,
+    threat: Path | None = None,
 ) -> SpaceChanges:
     """What the options change about a data set's own S(x).
 
@@ -98,7 +109,7 @@ def changes_from(
         if not separator or not feature:
             raise InputError(f"expected --forbid FEATURE=CATEGORY, got {item!r}.")
         forbidden.setdefault(feature, []).append(category)
-    return SpaceChanges(tuple(immutable or ()), forbidden, full, tuple(protect or ()), neighbours)
+    return SpaceChanges(tuple(immutable or ()), forbidden, full, tuple(protect or ()), neighbours, threat)
 
 
 def model_from(
@@ -182,14 +193,30 @@ def made_from(kind: str, table: Mapping[str, Callable[..., Made]], name: str, se
     return table[name](**changes)
 
 
-def budgets_from(text: str) -> list[int]:
-    """Budgets written as 1-5 or 1,3,5.
+def budgets_from(text: str | None, space: Space | None = None, default: Sequence[int] = ()) -> list[int]:
+    """Budgets written as 1-5 or 1,3,5; where a space has prices, amounts such as 0.2,1,10, which become ticks.
+
+    Args:
+        text: what the user wrote; None for what the threat file proposes, or else the default.
+        space: what the attacker may write.
+        default: changes, if nobody says anything.
 
     Raises:
-        InputError: anything else.
+        InputError: anything else, or no budget where only the user can know one.
     """
+    unit = None if space is None else space.unit
+    if text is None:
+        proposed = space.budgets if isinstance(space, RuledSpace) else ()
+        if not proposed and unit is not None:
+            raise InputError(
+                f"expected --budgets in {unit.currency or 'the unit of the prices'}, got none. "
+                "Name them, such as --budgets 1,10, or write budgets = [1, 10] into the threat file."
+            )
+        return sorted(set(proposed or default))
     found: Sequence[int] = ()
-    if match := re.fullmatch(r"(\d{1,12})-(\d{1,12})", text.strip(), re.ASCII):
+    if unit is not None:
+        found = [unit.ticks(part.strip()) for part in text.split(",")]
+    elif match := re.fullmatch(r"(\d{1,12})-(\d{1,12})", text.strip(), re.ASCII):
         found = range(int(match[1]), int(match[2]) + 1)
     elif re.fullmatch(r"\d{1,12}(,\d{1,12})*", text.strip(), re.ASCII):
         found = [int(part) for part in text.split(",")]
@@ -198,3 +225,20 @@ def budgets_from(text: str) -> list[int]:
     if len(found) > MOST_BUDGETS:
         raise InputError(f"expected at most {MOST_BUDGETS} budgets, got {len(found):,}. Choose some of them.")
     return list(found)
+
+
+def budget_from(text: str | None, space: Space, default: int) -> int:
+    """One budget: changes, or an amount where the space has prices.
+
+    Raises:
+        InputError: several, or none.
+    """
+    found = budgets_from(text, space, (default,))
+    if text is not None and len(found) != 1:
+        raise InputError(f"expected one budget, got {text!r:.80}.")
+    return found[-1]
+
+
+def budget_text(budget: int, space: Space) -> str:
+    """A budget as a person reads it."""
+    return f"budget {amount_of(budget, space.unit)}"

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from hammingbox.cli.console import err, plain, say
+from hammingbox.cli.options import ModelSpec
 from hammingbox.report.page.folder import write_report
 from hammingbox.report.page.query_victims import query_victims
 from hammingbox.running.store import FILE
@@ -17,11 +18,13 @@ def report(
         bool,
         typer.Option("--diagnose", help="Also query the victims and check their gradients; needs their checkpoints."),
     ] = False,
+    model: ModelSpec = None,
 ) -> None:
     """Builds DIR/report.html from DIR/results.sqlite alone, of a finished run or of one that is still running."""
     if folder.name == FILE:  # as `results` and `verify` take it
         folder = folder.parent
-    page = write_report(folder, queried=query_victims(folder, _warn) if diagnose else None)
+    wanted = diagnose or model is not None
+    page = write_report(folder, queried=query_victims(folder, _warn, model=model) if wanted else None)
     say(f"report: {plain(page)}")
 
 

@@ -21,11 +21,14 @@ app = typer.Typer(help="Lists, shows and exports what a results folder holds.", 
 Folder = Annotated[Path, typer.Argument(help="Results folder, or its results.sqlite.", metavar="FOLDER")]
 
 
+OfModel = Annotated[str | None, typer.Option("--model", help="Runs of this model or checkpoint only.", metavar="MODEL")]
+
+
 @app.command("list")
-def list_runs(folder: Folder, json: Json = False) -> None:
+def list_runs(folder: Folder, model: OfModel = None, json: Json = False) -> None:
     """One line per run: success and robust error, and proofs where there are any."""
     with open_store(folder, readonly=True) as store, store.snapshot():
-        found = records(store, "runs")
+        found = records(store, "runs", model=model)
     if json:
         print_json(found)
         return
@@ -75,6 +78,7 @@ def export(
     folder: Folder,
     form: Annotated[str, typer.Option("--format", help=f"One of: {', '.join(FORMATS)}.")] = "csv",
     what: Annotated[str, typer.Option(help="runs (a line each), rows with a column per feature, or classes.")] = "runs",
+    model: OfModel = None,
     file: Annotated[Path | None, typer.Option("--out", help="File to write; standard output without it.")] = None,
 ) -> None:
     """Writes runs, rows or classes for other programs: CSV, Excel, Parquet, Markdown, LaTeX (booktabs), SVG, PDF."""
@@ -84,7 +88,7 @@ def export(
     if what not in chosen:
         raise unknown_name("part of a store", what, chosen)
     with open_store(folder, readonly=True) as store, store.snapshot():
-        found = records(store, chosen[what])
+        found = records(store, chosen[what], model=model)
     if not found:
         raise InputError(f"expected {what} to export in {folder}, got none. Run `hammingbox compare` first.")
     content = FORMATS[form](found)

@@ -1,5 +1,6 @@
 """`hammingbox verify`: recomputes what a result file or a store claims, from the data and the victims."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,9 @@ from hammingbox.data.dataset import Dataset
 from hammingbox.errors import HammingboxError, InputError
 from hammingbox.evaluation.result_files import StoredResults, read_results, verify_stored
 from hammingbox.evaluation.verify import Verification
+from hammingbox.report.measured_what_if import FOLDER as WHAT_IF
 from hammingbox.running.data_reference import DataReference
+from hammingbox.running.store import FILE
 from hammingbox.running.verify_store import VerifiedRun, VerifiedStore, checked_victim, verify_store
 
 _SHOWN = 20
@@ -40,9 +43,15 @@ def verify_file(
         raise InputError("expected --victim or --model, got both. They name the same thing.")
     place = str(victim) if victim is not None else model
     if file.is_dir() or file.suffix == ".sqlite":
-        found = verify_store(
-            file, victim=place, run=run, data=data, label=label, schema=schema_file, data_dir=data_dir, device=where
-        )
+        options: dict[str, Any] = {
+            "victim": place, "data": data, "label": label, "schema": schema_file, "data_dir": data_dir, "device": where,
+        }  # fmt: skip
+        found = verify_store(file, run=run, **options)
+        frozen = (file if file.is_dir() else file.parent) / WHAT_IF
+        if run is None and frozen != file and (frozen / FILE).is_file():
+            again = verify_store(frozen, **options)
+            renamed = (replace(part, name=f"{WHAT_IF}: {part.name}") for part in again.runs)
+            found = VerifiedStore((*found.runs, *renamed))
     else:
         stored = read_results(file)
         missing: list[str] = []

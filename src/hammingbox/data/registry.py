@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from hammingbox.data import ag_news, german, imdb, ips, splice, splice_paper
+from hammingbox.data import ag_news, bank_fraud, german, imdb, ips, splice, splice_paper
 from hammingbox.data.dataset import Splits
 from hammingbox.data.read_columns import EXCEL, PARQUET
 from hammingbox.data.reading import Reading
@@ -66,6 +66,11 @@ DATASETS: dict[str, Source] = {
     "ips": Source(
         load=ips.load,
         summary="Intrusion prevention (Symantec): 20 events of 1,104 kinds, 3 classes; only 206 test rows are public",
+    ),
+    "bank_fraud": Source(
+        load=bank_fraud.load,
+        summary="Applications for a bank account, half of them fraud: 14 columns; read from a folder",
+        model="mlp",
     ),
     "ag_news": Source(
         load=ag_news.load,

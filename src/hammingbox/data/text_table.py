@@ -1,13 +1,16 @@
 """Loads a user's table with a column of text: one row per text, one feature per word or character."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import torch
+from jaxtyping import Int64
 
-from hammingbox.data import ag_news
+from hammingbox.data.ag_news import BLANK
 from hammingbox.data.column_rules import sorted_texts
 from hammingbox.data.columns import Columns
 from hammingbox.data.dataset import Dataset, Splits
@@ -17,6 +20,11 @@ from hammingbox.data.schema import Schema
 from hammingbox.data.split_rule import PARTS, Places, assigned
 from hammingbox.data.texts import Labelled, text_splits
 from hammingbox.errors import InputError
+
+_LONGEST = 1014
+"""Characters of a text that are features, as for AG's News in the paper."""
+_MOST_CHARACTERS = 255
+"""Characters besides the blank; rarer ones are blanks."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,9 @@ def _words(parts: dict[str, _Texts], classes: Sequence[str], name: str) -> Split
         part: [Labelled(text, label) for text, label in zip(found.texts, found.labels, strict=True)]
         for part, found in parts.items()
     }
-    splits = text_splits(labelled["train"], labelled["test"], classes, validation=labelled["validation"], name=name)
+    splits = text_splits(
+        labelled["train"], labelled["test"], classes, validation=labelled["validation"], name=name, words_of_all=True
+    )
     # The rows of a part are numbered by their place in it; a result names them by their place in the file.
     own = (
         replace(data, numbers=parts[part].numbers[data.numbers])
@@ -91,20 +101,29 @@ def _words(parts: dict[str, _Texts], classes: Sequence[str], name: str) -> Split
 
 
 def _characters(parts: dict[str, _Texts], classes: Sequence[str], name: str) -> Splits:
-    length = ag_news.LENGTH["cpu"]
-    schema = Schema.sequence(length, ag_news.ALPHABET, classes, prefix="character ")
+    """One feature per character, as it is written. A blank stands for rare characters, and for the end of a text."""
+    counts = Counter(chain.from_iterable(text for found in parts.values() for text in found.texts))
+    del counts[BLANK]
+    alphabet = BLANK + "".join(sorted(character for character, _ in counts.most_common(_MOST_CHARACTERS)))
+    length = min(max((len(text) for found in parts.values() for text in found.texts), default=1), _LONGEST)
+    schema = Schema.sequence(max(1, length), alphabet, classes, prefix="character ")
+    index = {character: place for place, character in enumerate(alphabet)}
+
+    def encoded(texts: Sequence[str]) -> Int64[np.ndarray, "texts features"]:
+        ids = np.zeros((len(texts), len(schema.features)), dtype=np.int64)
+        for row, text in zip(ids, texts, strict=True):
+            row[: min(len(text), length)] = [index.get(character, 0) for character in text[:length]]
+        return ids
+
     return Splits(
         **{
             part: Dataset(
-                schema,
-                torch.from_numpy(np.stack([ag_news.encode(text, length) for text in found.texts])),
-                torch.tensor(found.labels, device="cpu"),
-                name,
+                schema, torch.from_numpy(encoded(found.texts)), torch.tensor(found.labels, device="cpu"), name,
                 found.numbers,
             )
             for part, found in parts.items()
         }
-    )
+    )  # fmt: skip
 
 
 def _three(splits: Splits) -> tuple[Dataset, Dataset, Dataset]:

@@ -42,6 +42,7 @@ def text_splits(
     length: int = LENGTH,
     size: int = SIZE,
     name: str = "text",
+    words_of_all: bool = False,
 ) -> Splits:
     """Training, validation and test rows of texts.
 
@@ -57,6 +58,8 @@ def text_splits(
         length: tokens per row; see `head_and_tail` for longer texts.
         size: words in the vocabulary.
         name: shown in results.
+        words_of_all: the vocabulary is that of all texts, not of the training texts. A model that was trained elsewhere
+            knows words that these training texts do not have.
 
     Raises:
         InputError: there are no texts, texts have no words, or labels are not class ids.
@@ -81,7 +84,7 @@ def text_splits(
     }
     labelled = {part: [given[part][i] for i in rows[part]] for part in _PARTS}
     corpus = Corpus.read(row.text for part in _PARTS for row in labelled[part])
-    vocabulary = corpus.first(len(rows["train"])).vocabulary(size)
+    vocabulary = (corpus if words_of_all else corpus.first(len(rows["train"]))).vocabulary(size)
     schema = Schema.sequence(length, vocabulary.words, classes, prefix="word ")
     encoded = torch.from_numpy(corpus.encode(vocabulary, length)).split([len(rows[part]) for part in _PARTS])
     parts = []

@@ -18,7 +18,7 @@ from hammingbox.errors import InputError, missing_library, unknown_name
 from hammingbox.estimators.row_encoder import MISSING, RowEncoder, Unknown, Values
 from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.training.config import TrainConfig
+from hammingbox.training.config import Criterion, TrainConfig
 from hammingbox.training.loop import fit
 from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.zoo.registry import build
@@ -26,6 +26,7 @@ from hammingbox.victims.zoo.registry import build
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.utils import check_random_state, column_or_1d
+    from sklearn.utils.class_weight import compute_class_weight
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as missing:
@@ -62,6 +63,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         batch_size: rows per step.
         learning_rate: of AdamW.
         validation_fraction: share of the rows, drawn within each class, that chooses the best epoch.
+        class_weight: as in scikit-learn: "balanced", a weight for each class, or None for rows that weigh the same.
+            With "balanced" the best epoch is that with the best mean recall of the classes, too.
         random_state: an int for the same network again.
 
     Attributes:
@@ -88,6 +91,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         batch_size: int = 64,
         learning_rate: float = 3e-3,
         validation_fraction: float = 0.1,
+        class_weight: Any = None,
         random_state: Any = None,
     ) -> None:
         self.defence = defence
@@ -101,6 +105,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> "RobustClassifier":  # noqa: N803
@@ -130,7 +135,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.threat_ = ThreatModel(space, min(self.budget, len(columns)))
         seed = int(check_random_state(self.random_state).randint(_SEEDS))
-        self._train(_split(rows, self.validation_fraction, seed), seed)
+        self._train(_split(rows, self.validation_fraction, seed), seed, self._weights(y))
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: N803
@@ -200,20 +205,41 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = found if isinstance(y, str) else found[0]
         return list(rows.T)
 
-    def _train(self, splits: Splits, seed: int) -> None:
+    def _weights(self, y: Values) -> tuple[float, ...] | None:
+        """The weight of each class of `classes_`; None where all rows weigh the same.
+
+        Raises:
+            InputError: scikit-learn does not know such weights.
+        """
+        if self.class_weight is None:
+            return None
+        try:
+            found = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"expected class_weight as None, 'balanced' or a weight for each class, got {self.class_weight!r:.80}."
+            ) from error
+        return tuple(float(weight) for weight in found)
+
+    def _train(self, splits: Splits, seed: int, weights: tuple[float, ...] | None) -> None:
         """Standard training, then the defence from its best epoch."""
         settings: dict[str, Any] = {
             "epochs": self.epochs,
             "batch_size": self.batch_size,
             "learning_rate": self.learning_rate,
             "seed": seed,
+            "class_weights": weights,
         }
+        balanced = self.class_weight == "balanced"
         self.victim_ = build(self.model, self.schema_, seed=seed)
-        self.history_ = fit(self.victim_, splits, TrainConfig(**settings))
+        self.history_ = fit(
+            self.victim_, splits, TrainConfig(**settings, criterion="balanced" if balanced else "clean")
+        )
         defence = DEFENCES[self.defence]()
         if isinstance(defence, Standard) or self.threat_.budget == 0:
             return
-        config = TrainConfig(**settings, criterion="mean", robust_rows=_ROBUST_ROWS)
+        criterion: Criterion = "balanced_mean" if balanced else "mean"
+        config = TrainConfig(**settings, criterion=criterion, robust_rows=_ROBUST_ROWS)
         self.history_ += fit(self.victim_, splits, config, defence=defence, threat=self.threat_)
 
 

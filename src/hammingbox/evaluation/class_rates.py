@@ -98,6 +98,11 @@ class ClassRates:
         return max(self.seen, key=lambda line: (line.robust_error.value, line.success.known or 0.0), default=None)
 
     @property
+    def of_headline(self) -> ClassRate | None:
+        """The class that a headline is about: the positive one, or else the worst."""
+        return self.of_positive or self.worst
+
+    @property
     def balanced_accuracy(self) -> float | None:
         """The mean recall of the classes that were seen."""
         return _mean([line.recall.value for line in self.seen])

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from hammingbox.attacks import Attack, Auto, Exhaustive
-from hammingbox.attacks._search.combinations import points_within
+from hammingbox.attacks._search.affordable_points import affordable_points
 from hammingbox.attacks._search.search import Search
 from hammingbox.certificates.base import Certificate
 from hammingbox.data.dataset import Dataset
@@ -29,7 +29,6 @@ from hammingbox.evaluation.accuracy import is_right
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.verify_proofs import refuted
 from hammingbox.problem import Problem
-from hammingbox.threat.candidates import hamming
 from hammingbox.threat.goal import Goal, RowGoals
 from hammingbox.threat.space import Space
 from hammingbox.types import Ids, Labels, Logits, RowFloat, RowInt, RowMask
@@ -153,7 +152,7 @@ def verify_claims(claims: Claims, victim: Victim | None, *, data: Dataset | None
         data: clean rows and labels are compared with it; without it, they cannot be compared.
     """
     problems, features = [*_totals(claims), *_repeats(claims)], len(claims.schema.features)
-    if claims.budget > features:  # no run can have had it
+    if claims.space.unit is None and claims.budget > features:  # no run can have had it
         problems.append(f"expected a budget of at most {features} changed features, got {claims.budget}")
         claims = replace(claims, budget=features)
     missing = []
@@ -166,11 +165,12 @@ def verify_claims(claims: Claims, victim: Victim | None, *, data: Dataset | None
         [torch.empty(0, dtype=torch.bool, device="cpu")]
         + [claims.space.candidates(claims.clean[i]).contains(claims.adversarial[i]) for i in _batches(claims)]
     )
-    distance = hamming(claims.clean, claims.adversarial)
+    distance = claims.space.distance(claims.clean, claims.adversarial)
+    affordable = claims.space.affords(claims.clean, claims.adversarial, claims.budget)
     goals = claims.goal.of(claims.labels, claims.schema)
     attacked = claims.correct & goals.possible
     rows.add("outside S(x)", ~inside)
-    rows.add(f"more than {claims.budget} changes", distance > claims.budget)
+    rows.add(_above_budget(claims), ~affordable)
     rows.add("another distance than recorded", distance != claims.distance)
     if claims.attacked is not None:
         rows.add("recorded as attacked but was not, or the other way round", claims.attacked != attacked)
@@ -178,7 +178,7 @@ def verify_claims(claims: Claims, victim: Victim | None, *, data: Dataset | None
     rows.add("changed but was not attacked", ~attacked & (distance > 0))
     rows.add("has passes but was not attacked", ~attacked & ((claims.forward > 0) | (claims.backward > 0)))
     rows.add("claimed as proven but is broken or was not attacked", claims.proven & (claims.success | ~attacked))
-    good, ties = claims.success & inside & (distance <= claims.budget), torch.zeros_like(claims.success)
+    good, ties = claims.success & inside & affordable, torch.zeros_like(claims.success)
     if victim is None:
         missing.append("the victim: its answers were not recomputed")
         good = torch.zeros_like(good)
@@ -201,6 +201,11 @@ def verify_claims(claims: Claims, victim: Victim | None, *, data: Dataset | None
         problems=(*problems, *rows.problems),
         missing=tuple(missing),
     )
+
+
+def _above_budget(claims: Claims) -> str:
+    unit = claims.space.unit
+    return f"more than {claims.budget} changes" if unit is None else f"dearer than {unit.text(claims.budget)}"
 
 
 class _Findings:
@@ -270,15 +275,18 @@ def _passes_hold(rows: _Findings, claims: Claims, victim: Victim, attacked: RowM
         def add(sentence: str, wrong: RowMask, part: RowInt = part) -> None:
             rows.add(sentence, torch.zeros_like(attacked).index_put_((part,), wrong))
 
-        points = points_within(candidates.counts, claims.budget) - 1
+        queries = None if claims.attack is None else claims.attack.queries
+        problem = Problem.of(victim, candidates, goals.take(part), claims.budget, queries=queries)
         proven = claims.proven[part]
         add("claimed as proven by an attack that proves nothing", proven & (not enumerates))
-        add("claimed as proven with fewer passes than points", proven & (forward < points))
+        settled = proven.nonzero()[:, 0]
+        too_few = torch.zeros_like(proven)
+        too_few[settled] = forward[settled] < affordable_points(problem, settled) - 1
+        add("claimed as proven with fewer passes than points", too_few)
         if claims.attack is None or claims.budget == 0:
             continue
         if isinstance(claims.attack, Search):
             add("attacked without a pass", forward < 1)
-        problem = Problem.of(victim, candidates, goals.take(part), claims.budget, queries=claims.attack.queries)
         try:
             formula = claims.attack.passes(problem)
         except HammingboxError as error:

@@ -3,11 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from hammingbox.attacks import attack_named
 from hammingbox.data.dataset import Dataset
 from hammingbox.errors import TooExpensiveError
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
+from hammingbox.evaluation.diagnose.finding import failed_rows
+from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rows import Rows
 from hammingbox.notebook import Axes, Frame
 from hammingbox.problem import DEFAULT_MEMORY
@@ -19,9 +22,11 @@ from hammingbox.report.run_rows import RunFacts
 from hammingbox.report.summary import VictimSummary
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.executor import Executor
-from hammingbox.running.record import evaluate_into
+from hammingbox.running.record import evaluate_into, refuse_into
 from hammingbox.running.store import Store
+from hammingbox.threat.amount import amount_of
 from hammingbox.threat.goal import AnyOther, Goal
+from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.space import Space
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import Checkpoint, weights_digest
@@ -45,11 +50,11 @@ class ComparisonJob:
         rows: the rows to attack.
         space: what the attacker may write.
         attacks: names of the attacks.
-        budgets: changes allowed.
+        budgets: changes allowed, or ticks where the space has prices.
         goal: what counts as success.
         seed: of the attacks.
         split: which part of the data the rows are from.
-        batch_size: rows attacked together.
+        batch_size: rows attacked together; 256 by default, fewer with workers.
         memory: bytes for a micro-batch.
         executor: who computes the batches; this process by default.
         source: how to find the data again; from its name by default.
@@ -64,7 +69,7 @@ class ComparisonJob:
     goal: Goal = field(default_factory=AnyOther)
     seed: int = 0
     split: str = "test"
-    batch_size: int = 256
+    batch_size: int | None = None
     memory: int = DEFAULT_MEMORY
     executor: Executor | None = None
     source: DataReference | None = None
@@ -142,15 +147,21 @@ def compare_attacks(
     strongest = max(threats, key=lambda threat: threat.budget)
     queried = [*job.doubts, *diagnose_victim(checkpoint.victim, job.rows, strongest, goal=job.goal)]
     results = ResultSet(
-        Path(job.data).name,
+        (job.source or DataReference(job.data)).rows_of(job.split),
         job.rows.schema,
         goal=goal_in_words(job.goal.to_json()),
         sample=None if job.source is None else job.source.sample,
         aim=job.goal,
+        rules=job.space.rules if isinstance(job.space, RuledSpace) else None,
     )
+    failed: dict[int, FailedRow] = {}
     for name in job.attacks:
         for threat in threats:
-            results.add(*_cell(job, checkpoint, place, store, name, threat, on_progress, victim))
+            facts, rows, lost = _cell(job, checkpoint, place, store, name, threat, on_progress, victim)
+            results.add(facts, rows)
+            failed |= {row.number: row for row in lost}
+    if failed:
+        queried.append(failed_rows([failed[number] for number in sorted(failed)], len(job.rows)))
     return Comparison(VictimSummary(results, victim), findings_of(results, victim, queried), digest, queried)
 
 
@@ -163,8 +174,8 @@ def _cell(
     threat: ThreatModel,
     on_progress: OnProgress,
     victim: str,
-) -> tuple[RunFacts, Rows | None]:
-    """One attack at one budget: its facts, and its rows unless it refused."""
+) -> tuple[RunFacts, Rows | None, Sequence[FailedRow]]:
+    """One attack at one budget: its facts, its rows unless it refused, and rows that nobody could compute."""
     attack, done = attack_named(name), 0
 
     def on_rows(rows: int, _broken: int) -> None:
@@ -174,19 +185,25 @@ def _cell(
 
     on_progress(name, threat.budget, 0)
     facts = RunFacts(
-        victim=victim, attack=name, name=name, settings=repr(attack), budget=threat.budget, seed=job.seed,
+        victim=victim, attack=name, name=name, settings=repr(attack), budget=amount_of(threat.budget, job.space.unit),
+        seed=job.seed,
         planned=len(job.rows), weights=weights_digest(checkpoint.victim),
     )  # fmt: skip
+    noted: dict[str, Any] = {
+        "goal": job.goal, "name": name, "place": str(place), "source": job.source or job.data, "split": job.split,
+        "seed": job.seed,
+    }  # fmt: skip
     if attack.needs_gradient and not checkpoint.victim.has_gradient:
+        reason = f"{name} needs gradients, and this model has none."
+        refuse_into(store, checkpoint, job.rows, threat, attack, reason, **noted)
         on_progress(name, threat.budget, len(job.rows))
-        return replace(facts, refused=f"{name} needs gradients, and this model has none."), None
+        return replace(facts, refused=reason), None, ()
     try:
         found = evaluate_into(
-            store, checkpoint, job.rows, threat, attack, goal=job.goal, name=name, place=str(place),
-            source=job.source or job.data, split=job.split, seed=job.seed, batch_size=job.batch_size, memory=job.memory,
-            executor=job.executor, on_rows=on_rows,
+            store, checkpoint, job.rows, threat, attack, batch_size=job.batch_size, memory=job.memory,
+            executor=job.executor, on_rows=on_rows, **noted,
         )  # fmt: skip
     except TooExpensiveError as error:
         on_progress(name, threat.budget, len(job.rows) - done)
-        return replace(facts, refused=str(error)), None
-    return replace(facts, seconds=found.seconds), found.rows
+        return replace(facts, refused=str(error)), None, ()
+    return replace(facts, seconds=found.seconds), found.rows, found.failed

@@ -16,6 +16,7 @@ GLOSSARY: dict[str, str] = {
     "guided": "tries changes in the order in which gradients rank them",
     "greedy": "asks the model about every single change, keeps the best, and goes on from there; needs no gradient",
     "beam": "greedy that keeps the four best rows at each step in place of one",
+    "best_first": "makes the change that helps most for its price, then the next one; never takes one back",
     "local": "greedy that also takes changes back where another one is better",
     "evolution": "breeds rows: keeps the best, combines them and changes them at random; needs no gradient",
     "sparse_rs": "random search that replaces fewer and fewer changes as it goes on; needs no gradient",

@@ -87,6 +87,8 @@ def space_in_words(space: Mapping[str, Any], *, most: int = 6) -> str:
     """What an attacker may do, in one line."""
     if space.get("kind") == "full":
         return "every category of every feature"
+    if space.get("kind") == "ruled" and isinstance(space.get("base"), Mapping):
+        return _rules_in_words(space["rules"], space_in_words(space["base"], most=most))
     if space.get("kind") == "synonym":
         return f"synonyms from {space.get('source')}"
     if space.get("kind") != "masked":  # a user's own, or damaged: its entries may be anything
@@ -105,6 +107,21 @@ def space_in_words(space: Mapping[str, Any], *, most: int = 6) -> str:
     if rule := space.get("rule"):
         parts.append(f"the rule {rule}")
     return "; ".join(parts) or str(space.get("kind", ""))
+
+
+def _rules_in_words(rules: Any, base: str) -> str:
+    """Rules in one line: their names are in the threat file."""
+    if not isinstance(rules, Mapping):
+        return base
+    parts = [base]
+    if rules.get("unit"):
+        parts.append("at the prices of the threat file")
+    for name, noun in (("relations", "relation"), ("derived", "derived column")):
+        if count := len(rules.get(name) or ()):
+            parts.append(f"{count} {noun}{'s' if count > 1 else ''}")
+    if rules.get("changes"):
+        parts.append(f"at most {rules['changes']} changes")
+    return "; ".join(parts)
 
 
 def _some(words: Sequence[str], most: int, *, glue: str = ", ") -> str:

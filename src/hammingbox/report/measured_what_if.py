@@ -1,31 +1,33 @@
 """What freezing a column really does: the strongest attack again, with the column frozen.
 
-Recorded rows bound the fall of success from above, see `hammingbox.report.breakdown.what_if`. Here it is measured.
-The result is a small file beside the store, because the runs have another S(x) than those of the comparison.
+Recorded rows bound the fall of success from above, see `hammingbox.report.breakdown.what_if`. Here it is measured. The
+runs have another S(x) than those of the comparison, so they have a store of their own in the same folder: it resumes,
+and `verify` reads it like any other.
 """
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from hammingbox.attacks import ATTACKS, attack_named
-from hammingbox.errors import FileError, InputError
+from hammingbox.data.schema import Schema
+from hammingbox.errors import InputError
 from hammingbox.evaluation.rates import Rate
-from hammingbox.files import write_bytes
 from hammingbox.report.breakdown import by_feature, what_if
 from hammingbox.report.comparison import ComparisonJob
 from hammingbox.report.summary import VictimSummary
-from hammingbox.running.evaluate import evaluate
-from hammingbox.settings import whole_number
-from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.running.record import evaluate_into
+from hammingbox.running.store import FILE, Run, Store, open_store
 from hammingbox.threat.space import Space
 from hammingbox.threat.space_json import space_from_json
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.victims.victim import Victim
+from hammingbox.victims.checkpoint import Checkpoint
 
-FILE = "what-if.json"
+FOLDER = "what-if"
+"""Where the runs with frozen columns are, in a results folder."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,9 @@ class MeasuredWhatIf:
     """Success with one column frozen, measured.
 
     Attributes:
-        of: the class whose rows were attacked; "" for all.
+        of: the class whose rows were attacked; "" for several.
         attacks: the attack at each budget.
-        now: its success without freezing, at each budget.
+        now: its success on the same rows without freezing, at each budget.
         lines: its success with a column frozen, by column and budget.
     """
 
@@ -45,7 +47,7 @@ class MeasuredWhatIf:
     lines: Mapping[str, Mapping[int, Rate]]
 
     def to_json(self) -> dict[str, Any]:
-        """As it is stored and printed."""
+        """As it is printed."""
         return {
             "class": self.of,
             "attacks": dict(self.attacks),
@@ -56,107 +58,155 @@ class MeasuredWhatIf:
             },
         }
 
-    @staticmethod
-    def from_json(value: Any) -> "MeasuredWhatIf":
-        """Reads what `to_json` wrote; JSON has made texts of budgets.
-
-        Raises:
-            InputError, KeyError, TypeError, ValueError: it is damaged.
-        """
-        attacks = {int(budget): str(name) for budget, name in value["attacks"].items()}
-        lines = {str(name): _rates(line) for name, line in value["frozen"].items()}
-        return MeasuredWhatIf(str(value["class"]), attacks, _rates(value["now"]), lines)
-
 
 def measure_what_if(
     job: ComparisonJob,
-    victim: Victim,
+    checkpoint: Checkpoint,
+    place: Path | str,
     summary: VictimSummary,
     columns: int,
+    store: Store,
+    *,
+    of: str = "",
     on_column: Callable[[str], None] = lambda _: None,
 ) -> MeasuredWhatIf:
     """Attacks the rows of a comparison again, with one of its most telling columns frozen at a time.
 
     Args:
         job: what was compared.
-        victim: borrowed.
+        checkpoint: the victim.
+        place: where it is, for `verify`.
         summary: its results.
         columns: how many columns are frozen, one after the other: those whose freezing may help most first.
+        store: for the new runs; what it holds already is not attacked again.
+        of: attack rows of this class only; of the positive one by default, or of all where none is named.
         on_column: called with each column before it is frozen.
 
     Raises:
         InputError: the rows have no columns, or S(x) cannot be rebuilt with a frozen column.
     """
-    results = summary.results
+    results, schema = summary.results, job.rows.schema
     if results.form != "columns":
         raise InputError("expected a table for --what-if, got texts or sequences. Their positions are no columns.")
-    of = results.positive or ""
-    bound, changed = what_if(results, summary.name, of=of), by_feature(results, summary.name)
-    ranked = [*(line.name for line in bound.useful), *(line.name for line in changed.lines)]
-    names = list(dict.fromkeys(ranked))[:columns]
+    if not can_freeze(job.space):
+        raise InputError(f"expected a space with columns for --what-if, got {job.space!r:.80}.")
+    of = of or results.positive or ""
     rows = job.rows
     if of:
-        rows = rows.take(rows.labels.cpu() == job.rows.schema.classes.index(of))
+        rows = rows.take(rows.labels.cpu() == schema.classes.index(of))
     attacks = {line.budget: line.strongest for line in summary.worst if line.strongest in ATTACKS}
-
-    def attacked(space: Space) -> dict[int, Rate]:
-        return {
-            budget: evaluate(
-                victim, rows, ThreatModel(space, budget), attack_named(attack), goal=job.goal, seed=job.seed,
-                batch_size=job.batch_size, memory=job.memory,
+    bound, changed = what_if(results, summary.name, of=of), by_feature(results, summary.name)
+    ranked = [*(line.name for line in bound.useful), *(line.name for line in changed.lines)]
+    lines: dict[str, dict[int, Rate]] = {}
+    for name in list(dict.fromkeys(ranked))[:columns]:
+        on_column(name)
+        try:
+            space = frozen(job.space, name)
+        except InputError:  # it is the last column that may change: frozen, nothing is left to attack
+            continue
+        lines[name] = {
+            budget: evaluate_into(
+                store, checkpoint, rows, ThreatModel(space, budget), attack_named(attack), goal=job.goal, name=attack,
+                place=str(place), source=job.source or job.data, split=job.split, seed=job.seed,
+                batch_size=job.batch_size, memory=job.memory, executor=job.executor,
             ).success_rate
             for budget, attack in attacks.items()
         }  # fmt: skip
+    now = {budget: _rate_on(summary, budget, attack, of) for budget, attack in attacks.items()} if lines else {}
+    return MeasuredWhatIf(of, attacks, now, lines)
 
-    lines = {}
-    for name in names:
-        on_column(name)
-        lines[name] = attacked(frozen(job.space, name))
-    return MeasuredWhatIf(of, attacks, attacked(job.space) if names else {}, lines)
+
+def can_freeze(space: Space) -> bool:
+    """Whether a column can be frozen: S(x) of a user's own, or with a Python rule, cannot be written again."""
+    document = space.to_json()
+    document = document["base"] if document.get("kind") == "ruled" else document
+    return document.get("kind") == "full" or ("immutable" in document and "rule" not in document)
 
 
 def frozen(space: Space, column: str) -> Space:
-    """The same S(x), in which a column keeps its value.
+    """The same S(x), with the same rules, in which a column keeps its value.
 
     Raises:
-        InputError: this kind of space has no columns to freeze.
+        InputError: nothing else may change, or a rule needs the column to change.
     """
-    document = space.to_json()
+    return space_from_json(_frozen_document(space.to_json(), column), space.schema)
+
+
+def _frozen_document(document: Mapping[str, Any], column: str) -> dict[str, Any]:
+    if document.get("kind") == "ruled":
+        return {**document, "base": _frozen_document(document["base"], column)}
     if document.get("kind") == "full":
-        return MaskedSpace(space.schema, immutable=[column])
-    if "immutable" not in document:
-        raise InputError(f"expected a space with columns for --what-if, got one of kind {document.get('kind')!r}.")
-    return space_from_json(document | {"immutable": [*(document["immutable"] or ()), column]}, space.schema)
+        return {"kind": "masked", "immutable": [column], "forbidden": {}, "kept": {}}
+    return {**document, "immutable": [*(document["immutable"] or ()), column]}
 
 
-def write_measured(folder: Path, found: Mapping[str, MeasuredWhatIf]) -> None:
-    """Writes what was measured on each victim, by the hash of its weights, beside what is there for others."""
-    kept = {weights: one.to_json() for weights, one in read_measured(folder).items()}
-    text = json.dumps(kept | {weights: one.to_json() for weights, one in found.items()}, ensure_ascii=False, indent=1)
-    write_bytes(folder / FILE, text.encode())
+def read_measured(folder: Path, store: Store, runs: Sequence[Run]) -> dict[str, MeasuredWhatIf]:
+    """What was measured for runs of one comparison, by the hash of the victim's weights.
 
-
-def read_measured(folder: Path) -> dict[str, MeasuredWhatIf]:
-    """What was measured, by the hash of the victim's weights; nothing where there is no file.
+    Args:
+        folder: of the results.
+        store: theirs.
+        runs: on the same data, with the same S(x) and goal.
 
     Raises:
-        FileError: the file is damaged.
+        FileError: a store is damaged.
     """
-    path = folder / FILE
-    if not path.is_file():
+    if not (folder / FOLDER / FILE).is_file():
         return {}
-    try:
-        value = json.loads(path.read_text("utf-8"))
-        return {str(weights): MeasuredWhatIf.from_json(one) for weights, one in value.items()}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InputError) as error:
-        raise FileError(f"expected measured frozen columns in {path}, got a damaged file. Delete it.") from error
-
-
-def _rates(value: Any) -> dict[int, Rate]:
+    base, schema = store.space(runs[0]), store.schema(runs[0])
     found = {}
-    for budget, (hits, rows) in value.items():
-        rate = Rate(whole_number("rows", hits, least=0), whole_number("rows", rows, least=0))
-        if rate.hits > rate.rows:
-            raise ValueError("expected at most as many broken rows as attacked ones")
-        found[int(budget)] = rate
+    with open_store(folder / FOLDER, readonly=True) as own, own.snapshot():
+        again = [(run, column) for run in own.runs() if (column := _frozen_column(base, own.space(run))) and run.rows]
+        for weights in dict.fromkeys(run.key.victim_sha256 for run in runs):
+            mine = [run for run in runs if run.key.victim_sha256 == weights and run.rows]
+            pairs = [(first, run, column) for run, column in again for first in mine if _is_again(run, first)]
+            if pairs:
+                found[weights] = _measured(store, own, pairs, schema)
     return found
+
+
+def _measured(store: Store, own: Store, pairs: Sequence[tuple[Run, Run, str]], schema: Schema) -> MeasuredWhatIf:
+    """From pairs of a run without and a run with a frozen column. Runs that were killed early are left out."""
+    most = max(run.rows for _, run, _ in pairs)
+    attacks: dict[int, str] = {}
+    now: dict[int, Rate] = {}
+    lines: dict[str, dict[int, Rate]] = {}
+    labels: set[int] = set()
+    for first, run, column in pairs:
+        if run.rows < most:
+            continue
+        budget, rows = run.key.budget, own.rows(run.id)
+        attacks[budget] = run.name
+        lines.setdefault(column, {})[budget] = rows.success_rate
+        now[budget] = store.rows(first.id, rows.numbers.tolist()).success_rate
+        labels.update(rows.labels.tolist())
+    of = schema.classes[labels.pop()] if len(labels) == 1 else ""
+    return MeasuredWhatIf(of, attacks, now, {name: line for name, line in lines.items() if set(line) == set(now)})
+
+
+def _is_again(run: Run, first: Run) -> bool:
+    """Whether a run repeats another one in all but S(x)."""
+    mine, theirs = run.key, first.key
+    same = ("data", "split", "schema_sha256", "goal_sha256", "victim_sha256", "attack", "budget", "seed")
+    return all(getattr(mine, part) == getattr(theirs, part) for part in same)
+
+
+def _frozen_column(base: Mapping[str, Any], document: Mapping[str, Any]) -> str | None:
+    """The column that one space freezes beyond another; None if they differ in anything else."""
+    if base.get("kind") == "ruled":
+        inner: list[Any] = [one.get("base") for one in (base, document)]
+        same = document.get("rules") == base.get("rules") and all(isinstance(one, Mapping) for one in inner)
+        return _frozen_column(*inner) if same and document.get("kind") == "ruled" else None
+    immutable = document.get("immutable")
+    if not isinstance(immutable, list) or not immutable or (base.get("kind") != "full" and "immutable" not in base):
+        return None
+    return str(immutable[-1]) if dict(document) == _frozen_document(base, immutable[-1]) else None
+
+
+def _rate_on(summary: VictimSummary, budget: int, attack: str, of: str) -> Rate:
+    """Success of an attack of the comparison on the rows of a class."""
+    results = summary.results
+    run = next(results.select(victim=summary.name, attack=attack, budget=budget))
+    labels = torch.tensor(results.labels)[torch.from_numpy(run.place)].numpy()
+    mine = labels == results.schema.classes.index(of) if of else labels >= 0
+    return Rate(int((run.broken & mine).sum()), int((run.attacked & mine).sum()))

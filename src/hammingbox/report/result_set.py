@@ -15,6 +15,8 @@ from hammingbox.report.ragged_pairs import changes, likeliest
 from hammingbox.report.run_rows import RunFacts, RunRows
 from hammingbox.text.vocabulary import SPECIAL
 from hammingbox.threat.goal import Goal
+from hammingbox.threat.rules.rules import Rules
+from hammingbox.threat.rules.unit import Unit
 
 Form = Literal["letters", "words", "events", "columns"]
 """How rows are written: a string, a text, a list of events, or only the columns that changed."""
@@ -65,6 +67,7 @@ class ResultSet:
         goal: what counts as success, in words; "" for any wrong class.
         sample: how its rows were drawn and what they stand for, if that was noted.
         aim: the goal itself; None for any wrong class, or for a goal of a user's own.
+        rules: what changes cost and what must hold between columns; None where only the number of changes counts.
         runs: in the order they were added.
         numbers: of the clean rows in their source.
         labels: true classes of the clean rows.
@@ -78,12 +81,27 @@ class ResultSet:
     goal: str = ""
     sample: Sample | None = None
     aim: Goal | None = None
+    rules: Rules | None = None
     runs: list[RunRows] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     labels: list[int] = field(default_factory=list)
     clean: list[bytes] = field(default_factory=list, repr=False)
     before: dict[str, CleanAnswers] = field(default_factory=dict, repr=False)
     _places: dict[tuple[int, int, bytes], int] = field(default_factory=dict, repr=False)
+
+    @property
+    def unit(self) -> Unit | None:
+        """What budgets count, if it is money."""
+        return None if self.rules is None else self.rules.unit
+
+    @property
+    def budget_label(self) -> str:
+        """What an axis of budgets shows."""
+        return "budget: changed features" if self.unit is None else f"budget, {self.unit.currency or 'cost'}"
+
+    def on_axis(self, budget: int) -> float:
+        """Where a budget lies on its axis. Prices span orders of magnitude: their axis is logarithmic, without 0."""
+        return float(budget) if self.unit is None else max(float(budget), float(self.unit.amount(1)))
 
     @property
     def population(self) -> tuple[int, ...] | None:

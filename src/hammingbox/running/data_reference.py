@@ -56,6 +56,16 @@ class DataReference:
         hashes = tuple((part, file_sha256(file)) for part, file in read.files.items())
         return DataReference(name, str(path.resolve()), file_sha256(path), label, where, read, hashes)
 
+    def rows_of(self, split: str) -> str:
+        """What to call the rows of a split: the file that holds them, and which part of it they are."""
+        files, own = self.reading.files, Path(self.name).name
+        if split in files:
+            return files[split].name
+        if split == "all" and self.path:
+            return " and ".join([own, *(file.name for file in files.values())])
+        is_whole = (split == "test" and not self.path) or (split == "train" and {"validation", "test"} <= set(files))
+        return own if is_whole else f"{own} ({split} rows)"
+
     def to_text(self) -> str:
         """As a store keeps it; empty for the first rows of a built-in data set."""
         if not self.path and self.sample is None:

@@ -13,9 +13,11 @@ from hammingbox.evaluation.drawing import Draw, Sample, draw_rows, population_of
 from hammingbox.running.data_reference import DataReference
 from hammingbox.text.synonyms import read_neighbours
 from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.space import FullSpace, Space
 from hammingbox.threat.synonym_space import SynonymSpace
 from hammingbox.threat.table_space import TableSpace
+from hammingbox.threat.threat_file import read_threat
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class SpaceChanges:
         full: drop the limits of the data set; texts may then take any word.
         protected: words of a text that never change.
         neighbours: a file of words and their neighbours, in place of WordNet's synonyms.
+        threat: a threat.toml: what changes cost, and what must hold between columns.
     """
 
     immutable: Sequence[str] = ()
@@ -35,6 +38,7 @@ class SpaceChanges:
     full: bool = False
     protected: Sequence[str] = ()
     neighbours: Path | None = None
+    threat: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -127,8 +131,19 @@ class Task:
 
         Raises:
             InputError: an unknown feature or category, or a change that does not fit the data.
+            FileError: a threat.toml that cannot be read, or says something impossible.
         """
-        own, schema, changes = self.source, self.splits.schema, changes or SpaceChanges()
+        changes = changes or SpaceChanges()
+        base = self._columns(changes)
+        if changes.threat is None:
+            return base
+        known = self.splits.train if len(self.splits.train) else self.splits.test
+        found = read_threat(changes.threat, self.splits.schema, known)
+        return RuledSpace(base, found.rules, found.budgets)
+
+    def _columns(self, changes: SpaceChanges) -> Space:
+        """What may be written, column by column."""
+        own, schema = self.source, self.splits.schema
         if own.synonyms and not changes.full:
             if changes.immutable or changes.forbidden:
                 raise InputError(

@@ -1,7 +1,7 @@
 """Tables of defences: the error of each defended victim, clean and under each attack, beside the paper's."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import ClassVar
 
@@ -88,7 +88,12 @@ class DefenceTable(Study):
         return plan_grid(workspace, size)
 
     def run(self, workspace: Workspace, size: Size) -> Outcome:
-        """Trains the victims that are not there yet, attacks them, and tabulates their errors."""
+        """Trains the victims that are not there yet, attacks them, and tabulates their errors.
+
+        All lines are attacked at the first budget before any is at the next: a study cut short can compare them.
+        """
+        for budget in size.budgets[:-1]:
+            run_grid(workspace, replace(size, budgets=(budget,)))
         return self.outcome(run_grid(workspace, size), size)
 
     def outcome(self, grid: Grid, size: Size) -> Outcome:

@@ -72,15 +72,21 @@ class Grid:
 def grid_cells(workspace: Workspace, size: Size) -> Iterator[tuple[Recipe, str, list[GridCell]]]:
     """Walks the grid in the order in which it runs: the only place that knows what a study consists of.
 
+    The first training of every line comes before the second of any: a study that is cut short has all of its lines.
+
     Yields:
         A victim, the reason why it must be skipped (empty if its data is there), and its cells (none if skipped). A
         line with several trainings is several victims; a skipped line is named once.
     """
-    for line in size.victims:
-        if reason := workspace.missing(line):
-            yield line, reason, []
-            continue
-        for recipe in line.each_training():
+    for training in range(max((line.trainings for line in size.victims), default=0)):
+        for line in size.victims:
+            if training >= line.trainings:
+                continue
+            if reason := workspace.missing(line):
+                if training == 0:
+                    yield line, reason, []
+                continue
+            recipe = line.each_training()[training]
             yield recipe, "", list(_cells_of(line, recipe, size))
 
 
@@ -120,11 +126,13 @@ def run_grid(workspace: Workspace, size: Size) -> Grid:
             training = workspace.training(recipe, needed=False) if cells else {}
         if cells:
             grid.trainings[recipe.folder] = training
+        left: dict[str, list[str]] = {}
         for cell in cells:
             try:
                 grid.cells.append(_run(workspace, cell))
             except OutOfTimeError as error:
-                grid.skipped.append(f"{recipe.one_training}: {cell.attack} at budget {cell.budget}: {error}")
+                left.setdefault(str(error), []).append(f"{cell.attack} at budget {cell.budget}")
+        grid.skipped += [f"{recipe.one_training}: {', '.join(runs)}: {reason}" for reason, runs in left.items()]
     return grid
 
 
@@ -143,7 +151,21 @@ def _run(workspace: Workspace, cell: GridCell) -> GridCell:
         ]
     except TooExpensiveError as error:
         return replace(cell, refused=str(error))
+    except OutOfTimeError:
+        if reason := _refusal(workspace, cell):  # what would be refused is not left for the next time
+            return replace(cell, refused=reason)
+        raise
     return replace(cell, runs=tuple(found))
+
+
+def _refusal(workspace: Workspace, cell: GridCell) -> str:
+    """Why an attack would refuse; empty if it would run."""
+    victim, rows = workspace.untrained(cell.recipe).victim, workspace.rows(cell.recipe, cell.rows)
+    try:
+        expected_passes(cell.method(), victim, rows, workspace.threat(cell.recipe, cell.budget))
+    except TooExpensiveError as error:
+        return str(error)
+    return ""
 
 
 def plan_grid(workspace: Workspace, size: Size) -> list[Work]:

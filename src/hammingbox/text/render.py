@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hammingbox.errors import InputError
-from hammingbox.text.tokens import Token, replace_words, tokenise
+from hammingbox.text.tokens import Token, join_words, replace_words, tokenise
 from hammingbox.text.vocabulary import Vocabulary, head_and_tail
 
 
@@ -53,3 +53,18 @@ def changed_text(vocabulary: Vocabulary, text: str, clean: Sequence[int], advers
         if old != new
     }
     return ChangedText(text, tuple(tokens), words)
+
+
+def written(words: Sequence[str]) -> str:
+    """Words of a vocabulary as a person would write them, for rows whose original text is not available.
+
+    A vocabulary has the first word of a sentence without its capital; here it has it again.
+    """
+    opens, found = True, []
+    for word in words:
+        found.append(word[:1].upper() + word[1:] if opens else word)
+        opens = word in _SENTENCE_ENDS or (opens and not word[:1].isalnum())
+    return join_words(found)
+
+
+_SENTENCE_ENDS = frozenset({".", "!", "?"})

@@ -5,15 +5,22 @@ feature, so the L0 distance is the number of slots that are not 0. Padding, immu
 synonyms are features whose only valid slot is 0. An attack never sees a raw id.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
-from jaxtyping import Int64, Shaped
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
+from hammingbox.errors import InputError
 from hammingbox.threat.layout import Layout
-from hammingbox.types import Ids, OptionIds, OptionMask, PointRows, PointSlots, RowInt, RowMask, Slots
+from hammingbox.types import Ids, OptionIds, OptionMask, PointRows, PointSlots, RowInt, RowMask, Slots, Weights
+
+Tolls = Int64[Tensor, "batch options 2"]
+"""Of each option: how many columns it changes, and how many ticks that costs."""
+
+Purse = Int64[Tensor, "batch 2"]
+"""What each row may spend: changed columns, and ticks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +35,8 @@ class Candidates:
             clean category to slot 0. All rows then share one table of option embeddings.
         shared: what each option writes in every row, and -1 where that depends on the row (slot 0 at least). The
             embeddings of shared options are computed once per batch. None if all depend on the row.
+        tolls: what choosing each option takes from a row's purse: changed columns, and ticks of money. None where every
+            change counts 1 and nothing else matters, as in the paper; see `RuledCandidates`.
     """
 
     layout: Layout
@@ -35,6 +44,7 @@ class Candidates:
     valid: OptionMask
     by_category: bool = False
     shared: Int64[Tensor, "options"] | None = None
+    tolls: Tolls | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -42,6 +52,48 @@ class Candidates:
     def take(self, rows: Shaped[Tensor, "some"]) -> "Candidates":
         """The candidates of some rows."""
         return Candidates(self.layout, self.ids[rows], self.valid[rows], self.by_category, self.shared)
+
+    def copy(self) -> "Candidates":
+        """The same candidates with tensors of their own, down to the layout, which all batches of a space share."""
+        shared = None if self.shared is None else self.shared.clone()
+        return Candidates(self.layout.copy(), self.ids.clone(), self.valid.clone(), self.by_category, shared)
+
+    @property
+    def columns(self) -> "Candidates":
+        """The same as options of single columns: what is mixed in a soft row."""
+        return self
+
+    def column_weights(self, weights: Weights) -> Float[Tensor, "batch samples column_options"]:
+        """Weights of options as weights of the options of single columns."""
+        return weights
+
+    @property
+    def computed_columns(self) -> tuple[int, ...]:
+        """Columns without options of their own, which are computed from others when a row is written."""
+        return ()
+
+    def purse(self, _budget: int) -> Purse | None:
+        """What each row may spend under a budget; None where only the number of changes counts."""
+        return None
+
+    def most_changes(self, budget: int) -> int:
+        """How many features of the layout can be changed at once. It depends on the space and not on the rows."""
+        return budget
+
+    def within(self, purse: Purse) -> "Candidates":
+        """Without the options that are too dear for their row even alone."""
+        if self.tolls is None:
+            raise InputError("expected candidates with prices, got some without.")
+        return replace(self, valid=self.valid & (self.tolls <= purse[:, None]).all(2))
+
+    @property
+    def is_whole(self) -> RowMask:
+        """Rows in which every point of S(x) is a choice of options."""
+        return torch.ones(len(self), dtype=torch.bool, device=self.ids.device)
+
+    def writable(self, rows: PointRows, _slots: PointSlots) -> Bool[Tensor, "points"]:
+        """Whether points can be written: always, unless a column is derived from others."""
+        return torch.ones(len(rows), dtype=torch.bool, device=rows.device)
 
     @cached_property
     def clean(self) -> Ids:
@@ -58,11 +110,11 @@ class Candidates:
         """How many valid slots each feature has, the clean one included."""
         return self.layout.reduce(self.valid, lambda rectangle: rectangle.sum(-1))
 
-    def select(self, slots: Slots) -> Ids:
+    def select(self, slots: Slots) -> Int64[Tensor, "batch columns"]:
         """The rows that slots stand for."""
         return self.ids.gather(1, self.layout.starts + slots)
 
-    def select_points(self, rows: PointRows, slots: PointSlots) -> Int64[Tensor, "points features"]:
+    def select_points(self, rows: PointRows, slots: PointSlots) -> Int64[Tensor, "points columns"]:
         """The rows that a ragged list of (batch row, slots) stands for."""
         return self.ids[rows[:, None], self.layout.starts + slots]
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Shaped
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError, unknown_name
-from hammingbox.types import Labels, Logits, RowFloat, RowMask
+from hammingbox.types import Labels, RowMask
 
 Winning = Bool[Tensor, "classes classes"]
 """True at (y, k) when predicting class k for a row of class y is a success."""
@@ -87,26 +87,30 @@ class RowGoals:
         """Rows for which any class would be a success."""
         return self.wins.any(1)
 
-    def margin(self, logits: Logits) -> RowFloat:
-        """Best winning logit minus the best other one.
+    def margin(self, logits: Float[Tensor, "batch *sets classes"]) -> Float[Tensor, "batch *sets"]:
+        """Best winning logit minus the best other one, for one or many sets of logits per row.
 
         It is above 0 exactly when the goal is met; an exact tie counts for the victim. A row without a winning class
         has minus infinity.
         """
-        return logits.masked_fill(~self.wins, -torch.inf).amax(1) - logits.masked_fill(self.wins, -torch.inf).amax(1)
+        wins = self._wins_of(logits)
+        return logits.masked_fill(~wins, -torch.inf).amax(-1) - logits.masked_fill(wins, -torch.inf).amax(-1)
 
-    def cross_entropy(self, logits: Logits) -> RowFloat:
+    def cross_entropy(self, logits: Float[Tensor, "batch *sets classes"]) -> Float[Tensor, "batch *sets"]:
         """Grows as the goal comes nearer.
 
         Where one class alone is no success, its cross entropy (the paper's loss of the true class); otherwise the log
         probability of the winning classes.
         """
-        log_p = logits.log_softmax(1)
-        lost = -log_p.masked_fill(self.wins, -torch.inf).logsumexp(1)
-        one_loses = (~self.wins).sum(1) == 1
+        log_p, wins = logits.log_softmax(-1), self._wins_of(logits)
+        lost = -log_p.masked_fill(wins, -torch.inf).logsumexp(-1)
+        one_loses = (~wins).sum(-1) == 1
         if bool(one_loses.all()):
             return lost
-        return torch.where(one_loses, lost, log_p.masked_fill(~self.wins, -torch.inf).logsumexp(1))
+        return torch.where(one_loses, lost, log_p.masked_fill(~wins, -torch.inf).logsumexp(-1))
+
+    def _wins_of(self, logits: Float[Tensor, "batch *sets classes"]) -> Bool[Tensor, "batch *ones classes"]:
+        return self.wins.view(len(self.wins), *(1,) * (logits.dim() - 2), -1)
 
 
 @dataclass(frozen=True)

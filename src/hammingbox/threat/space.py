@@ -7,9 +7,10 @@ from typing import Any, final
 import torch
 
 from hammingbox.data.schema import Schema
-from hammingbox.threat.candidates import Candidates
+from hammingbox.threat.candidates import Candidates, hamming
 from hammingbox.threat.layout import Layout
-from hammingbox.types import Ids, OptionIds, OptionMask
+from hammingbox.threat.rules.unit import Unit
+from hammingbox.types import Ids, OptionIds, OptionMask, RowInt, RowMask
 
 
 class Space(ABC):
@@ -36,6 +37,23 @@ class Space(ABC):
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """What a result file needs to build this space again."""
+
+    @property
+    def unit(self) -> Unit | None:
+        """What a budget counts: ticks of this unit, or changed features if there is none."""
+        return None
+
+    def distance(self, x: Ids, written: Ids) -> RowInt:
+        """Changed features of rows."""
+        return hamming(x, written)
+
+    def cost(self, x: Ids, written: Ids) -> RowInt:
+        """What rows take from the budget."""
+        return hamming(x, written)
+
+    def affords(self, x: Ids, written: Ids, budget: int) -> RowMask:
+        """Whether rows keep to the budget."""
+        return hamming(x, written) <= budget
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.schema.features):,} features)"

@@ -7,6 +7,8 @@ from typing import Any
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError
 from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.threat.ruled_space import RuledSpace
+from hammingbox.threat.rules.rules import Rules
 from hammingbox.threat.space import FullSpace, Space
 from hammingbox.threat.synonym_space import MOST_SYNONYMS, SynonymSpace
 from hammingbox.threat.table_space import TableSpace
@@ -29,6 +31,8 @@ def space_from_json(value: Mapping[str, Any], schema: Schema) -> Space:
         return TableSpace(
             schema, value["options"], steps=value["steps"], immutable=value["immutable"], forbidden=value["forbidden"]
         )
+    if kind == "ruled":
+        return RuledSpace(space_from_json(value["base"], schema), Rules.from_json(value["rules"], schema))
     if kind == "synonym":
         return SynonymSpace.from_json(value, schema)
     if kind == "masked":
@@ -36,7 +40,7 @@ def space_from_json(value: Mapping[str, Any], schema: Schema) -> Space:
             f"expected a space that can be rebuilt from the file, got one with the Python rule {value['rule']!r}. "
             "Call hammingbox.verify(path, space=...) with that rule."
         )
-    raise InputError(f"expected a space of kind full, masked, table or synonym, got {kind!r}.")
+    raise InputError(f"expected a space of kind full, masked, table, synonym or ruled, got {kind!r}.")
 
 
 def check_space_document(value: Any) -> None:
@@ -47,6 +51,13 @@ def check_space_document(value: Any) -> None:
     """
     if not isinstance(value, Mapping) or not isinstance(value.get("kind"), str):
         raise FileError("expected a space with its kind, got damaged JSON.")
+    if value["kind"] == "ruled":
+        if not isinstance(value.get("base"), Mapping) or value["base"].get("kind") == "ruled":
+            raise FileError("expected a space under rules with its base, got damaged JSON.")
+        if not isinstance(value.get("rules"), Mapping):
+            raise FileError("expected a space under rules with its rules, got damaged JSON.")
+        check_space_document(value["base"])
+        return
     needed = {
         "masked": ("immutable", "forbidden", "kept"),
         "table": ("options", "steps", "immutable", "forbidden"),

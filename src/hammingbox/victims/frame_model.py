@@ -9,7 +9,7 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.data.values import MISSING, UNKNOWN
-from hammingbox.errors import HammingboxError, InputError, VictimError
+from hammingbox.errors import HammingboxError, InputError, VictimError, VictimRaisedError
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.answers import Answers, Returns, class_order
 from hammingbox.victims.frames import ColumnType, Container, Frames, text_of, types_of
@@ -17,6 +17,7 @@ from hammingbox.victims.libraries.facts import ModelFacts
 from hammingbox.victims.trees.library_trees import library_trees
 from hammingbox.victims.trees.tree_victim import TreeVictim
 from hammingbox.victims.victim import Victim
+from hammingbox.victims.written_texts import WrittenTexts, asked_with, first_row, is_text
 
 _SHOWN = 8
 _LONGEST_REASON = 300
@@ -27,7 +28,7 @@ class FrameModel(Victim):
 
     Args:
         ask: takes a table and returns answers.
-        frames: builds the table from ids.
+        frames: builds the table, or the texts, from ids.
         answers: reads what `ask` returns.
         name: identifies the model in a store, in place of its content.
         identity: hash of the model's content.
@@ -41,7 +42,7 @@ class FrameModel(Victim):
     def __init__(
         self,
         ask: Callable[[Any], Any],
-        frames: Frames,
+        frames: Frames | WrittenTexts,
         answers: Answers,
         *,
         name: str = "",
@@ -96,9 +97,9 @@ class FrameModel(Victim):
             return self._ask(table)
         except HammingboxError:
             raise
-        except Exception as error:  # whatever a model of somebody else raises
+        except (Exception, SystemExit) as error:  # whatever a model of somebody else raises
             reason = " ".join(str(error).split())[:_LONGEST_REASON]
-            raise VictimError(
+            raise VictimRaisedError(
                 f"expected the model to answer {len(ids)} rows, got {type(error).__name__}: {reason} "
                 f"It was given {_outline(table)}. Give it the types of its training: `like`, or a columns file."
             ) from error
@@ -109,6 +110,7 @@ def model_victim(
     schema: Schema,
     *,
     like: Any = None,
+    hint: Any = None,
     classes: Sequence[Any] | None = None,
     takes: Container | None = None,
     returns: Returns | None = None,
@@ -120,6 +122,7 @@ def model_victim(
         facts: what the library says about the model.
         schema: of the table.
         like: a frame as the model was trained on, or a mapping from columns to types; it overrules the facts.
+        hint: the same for columns about which neither the facts nor `like` says anything.
         classes: the classes of the table in the order of the model's answers, if the model does not know them.
         takes: what the model takes; by default what it was trained on.
         returns: what the model returns; by default what its answers look like.
@@ -129,8 +132,12 @@ def model_victim(
         InputError: model and table do not fit: a missing column, other types, other classes.
         VictimError: the model cannot answer a row of the table.
     """
-    columns = _typed(_matched(facts, schema), facts, schema, like)
-    frames = Frames(schema, columns, takes or facts.container)
+    frames: Frames | WrittenTexts
+    if is_text(schema) and (takes or facts.container) != "codes":
+        frames = WrittenTexts(schema)
+    else:
+        columns = _typed(_matched(facts, schema), facts, schema, like, hint)
+        frames = Frames(schema, columns, takes or facts.container)
     order = class_order(facts.classes, schema, classes)
     labels = None if facts.classes is None else tuple(text_of(value) for value in facts.classes)
     if classes is not None:
@@ -141,7 +148,7 @@ def model_victim(
     victim = FrameModel(
         facts.ask, frames, answers, name=name, identity=facts.identity, tree_model=facts.tree_model, encode=facts.encode
     )
-    found = victim.asked(torch.zeros(1, len(schema.features), dtype=torch.int64, device="cpu"))
+    found = victim.asked(torch.from_numpy(first_row(schema)))
     own = None if facts.seen_classes is None else facts.seen_classes()
     if own is not None:
         order = class_order(own, schema, classes)
@@ -185,15 +192,16 @@ def _matched(facts: ModelFacts, schema: Schema) -> list[ColumnType]:
     return found
 
 
-def _typed(columns: list[ColumnType], facts: ModelFacts, schema: Schema, like: Any) -> list[ColumnType]:
+def _typed(columns: list[ColumnType], facts: ModelFacts, schema: Schema, like: Any, hint: Any) -> list[ColumnType]:
     """Columns with the types that the owner gives, or the model knows, or the values suggest."""
     given = {} if like is None else types_of(like, schema)
+    hinted = {} if hint is None else types_of(hint, schema)
     typed = []
     for place, column in enumerate(columns):
         feature = schema.features[column.feature]
         known = facts.types.get(column.name if facts.names is not None else place)
-        if feature.name in given:
-            own = given[feature.name]
+        own = given.get(feature.name) or (hinted.get(feature.name) if known is None else None)
+        if own is not None:
             dtype = "codes" if own.dtype == "category" and facts.container == "array" else own.dtype
             if facts.container == "array" and known is not None and dtype not in ("codes", "category"):
                 dtype = known.dtype
@@ -221,6 +229,8 @@ def _notes(victim: FrameModel, schema: Schema, found: Any, order: tuple[int, ...
         notes.append(
             f"empty cells of {', '.join(empty[:_SHOWN])} reach the model as 'nan', as `astype(str)` writes them"
         )
+    if isinstance(victim.frames, WrittenTexts):
+        return [*notes, asked_with(schema)]
     used = {column.feature for column in victim.frames.columns}
     ignored = [feature.name for place, feature in enumerate(schema.features) if place not in used]
     if ignored:
@@ -236,6 +246,8 @@ def _one_column(found: Any) -> bool:
 
 def _outline(table: Any) -> str:
     dtypes = getattr(table, "dtypes", None)
+    if dtypes is None and table.dtype == object and table.ndim == 1:
+        return f"texts such as {table[0]!r:.60}."
     if dtypes is None:
         return f"an array of {table.dtype} with shape {table.shape}."
     shown = ", ".join(f"{name} ({dtype})" for name, dtype in list(dtypes.items())[:_SHOWN])

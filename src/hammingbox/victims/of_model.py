@@ -22,6 +22,7 @@ def victim(
     schema: Schema,
     *,
     like: Any = None,
+    hint: Any = None,
     classes: Sequence[Any] | None = None,
     takes: Container | None = None,
     returns: Returns | None = None,
@@ -42,6 +43,7 @@ def victim(
         schema: of the table.
         like: a pandas frame with the types of the training, or a mapping from columns to types. Without it the model is
             asked what it knows, and other columns have the types that ``pandas.read_csv`` would give them.
+        hint: the same for columns about which neither the model nor `like` says anything.
         classes: the classes of the table in the order of the model's answers, if the model does not know them.
         takes: "frame", "array" or "codes" (ids of the schema); what it was trained on by default.
         returns: "probabilities", "positive" (of the last class alone), "logits" or "labels"; by default what the
@@ -70,11 +72,11 @@ def victim(
     if isinstance(model, str | Path):
         from hammingbox.victims.open_model import open_model  # it makes victims of what it opens
 
-        return open_model(str(model), schema, name=name).victim
+        return open_model(str(model), schema, name=name, like=like, hint=hint).victim
     if isinstance(model, nn.Module):
         found = torch_victim(
             model, schema, categorical=categorical, numeric=numeric, codes=codes, scale=scale, encode=encode, call=call,
-            missing=missing, returns=returns, like=like,
+            missing=missing, returns=returns, like=like if like is not None else hint,
         )  # fmt: skip
         found.name = name
         return found
@@ -84,7 +86,7 @@ def victim(
     if foreign:
         raise InputError(f"expected {foreign[0]!r} with a torch module only, got it with a {type(model).__name__}.")
     facts = _facts_of(model)
-    return model_victim(facts, schema, like=like, classes=classes, takes=takes, returns=returns, name=name)
+    return model_victim(facts, schema, like=like, hint=hint, classes=classes, takes=takes, returns=returns, name=name)
 
 
 def _facts_of(model: Any) -> ModelFacts:

@@ -53,7 +53,9 @@ _TORCH = (".pt", ".pth", ".bin", ".ckpt", ".safetensors")
 _OBJECT = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
-def open_model(spec: str, schema: Schema, *, name: str = "", named_by_user: bool = True) -> Checkpoint:
+def open_model(
+    spec: str, schema: Schema, *, name: str = "", named_by_user: bool = True, like: Any = None, hint: Any = None
+) -> Checkpoint:
     """Opens a model and asks it about a row of the table.
 
     Args:
@@ -62,6 +64,8 @@ def open_model(spec: str, schema: Schema, *, name: str = "", named_by_user: bool
         schema: of the table.
         name: identifies the model in a store, in place of its content.
         named_by_user: whether the user named it in this call; otherwise a record did, and nothing is imported or sent.
+        like: a frame with the types that a model file was trained on, unless a columns file next to it says them.
+        hint: a frame with types of columns about which the model says nothing.
 
     Raises:
         FileError: it is missing, damaged, of another library, or of a kind that could run code.
@@ -85,24 +89,34 @@ def open_model(spec: str, schema: Schema, *, name: str = "", named_by_user: bool
         )
     if folder.is_dir() or folder.name == CONFIG:
         return _from_folder(folder if folder.is_dir() else folder.parent, path, schema, name)
-    return _from_file(path, schema, name)
+    return _from_file(path, schema, name, like, hint)
 
 
 def is_model(place: str) -> bool:
     """Whether a place is one that `--model` takes and `--victim` does not: a model file, a URL or a Python object."""
-    return is_url(place) or _is_object(place) or Path(place).suffix.lower() in FILES
+    if is_url(place) or _is_object(place) or Path(place).suffix.lower() in FILES:
+        return True
+    try:
+        return _is_transformers(Path(place))
+    except FileError:  # a damaged folder, or a name that cannot be a path
+        return False
+
+
+def _is_transformers(folder: Path) -> bool:
+    """Whether a folder holds a model of transformers, not a checkpoint of this package."""
+    config = read_json(folder / CONFIG) if exists(folder / CONFIG) else None
+    return isinstance(config, dict) and "model_type" in config and "weights_sha256" not in config
 
 
 def _from_folder(folder: Path, place: Path, schema: Schema, name: str) -> Checkpoint:
     """A checkpoint of this package, or a folder of transformers."""
-    config = read_json(folder / CONFIG) if exists(folder / CONFIG) else None
-    if isinstance(config, dict) and "model_type" in config and "weights_sha256" not in config:
+    if _is_transformers(folder):
         facts = transformers_models.read(folder, schema)
         return Checkpoint(model_victim(facts, schema, name=name).eval(), "transformers", {}, schema)
     return load_checkpoint(place, schema=schema)
 
 
-def _from_file(path: Path, schema: Schema, name: str) -> Checkpoint:
+def _from_file(path: Path, schema: Schema, name: str, like: Any, hint: Any) -> Checkpoint:
     library, content = _library_of(path), read_bytes(path)
     looks_like = _content_of(content)
     if looks_like == "pickle":
@@ -114,8 +128,9 @@ def _from_file(path: Path, schema: Schema, name: str) -> Checkpoint:
         )
     facts, said = _READERS[library](content, path), read_columns_of(path)
     opened = model_victim(
-        facts, schema, like=said.types or None, classes=said.classes, takes=said.takes, returns=said.returns, name=name
-    )
+        facts, schema, like=said.types or like, hint=hint, classes=said.classes, takes=said.takes,
+        returns=said.returns, name=name,
+    )  # fmt: skip
     if said.digest:
         opened.identity = sha256(opened.identity.encode(), said.digest.encode())
     return Checkpoint(opened.eval(), facts.library, {}, schema)
@@ -182,7 +197,7 @@ def _imported(spec: str, schema: Schema, name: str) -> Any:
             found = getattr(found, part)
         if inspect.isfunction(found) and list(inspect.signature(found).parameters) == ["schema"]:
             found = found(schema)
-    except Exception as error:  # whatever the user's module raises
+    except (Exception, SystemExit) as error:  # whatever the user's module raises
         reason = " ".join(str(error).split())[:200]
         raise InputError(
             f"expected an object at --model {spec}, got {type(error).__name__}: {reason}. "

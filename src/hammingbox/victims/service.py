@@ -5,8 +5,9 @@ The contract, in one exchange::
     POST {"columns": ["age", "city"], "rows": [[31, "Ulm"], [null, "Rom"]]}
     200  {"probabilities": [[0.9, 0.1], [0.2, 0.8]], "classes": ["ok", "fraud"], "model": "2026-11"}
 
-`classes` and `model` are optional. Numbers are JSON numbers, a missing value is null, the rest is text. Every request
-begins with the same row, whose answer must stay the same: so a service that changes is noticed at the next request.
+`classes` and `model` are optional. Numbers are JSON numbers, a missing value is null, the rest is text; a data set of
+texts has the one column `text`. Every request begins with the same row, whose answer must stay the same: so a service
+that changes is noticed at the next request.
 """
 
 import http.client
@@ -33,6 +34,7 @@ from hammingbox.victims.answer_cache import AnswerCache
 from hammingbox.victims.answers import Answers, class_order
 from hammingbox.victims.frames import Array, ColumnType, column_values
 from hammingbox.victims.victim import Victim
+from hammingbox.victims.written_texts import WrittenTexts, first_row, is_text
 
 TOKEN_VARIABLE = "HAMMINGBOX_SERVICE_TOKEN"
 """Environment variable whose value is sent as a bearer token. It is never recorded."""
@@ -92,8 +94,11 @@ class Service(Victim):
         self.name = name or url
         key = sha256(url.encode(), b"\n", name.encode(), b"\n", schema.digest.encode())
         self.cache_path = cache or cache_folder() / "answers" / f"{key[:32]}.sqlite"
+        self._texts = WrittenTexts(schema) if is_text(schema) else None
+        self._names = ["text"] if self._texts is not None else [feature.name for feature in schema.features]
         self._values = [
-            column_values(feature, ColumnType(place, feature.name)) for place, feature in enumerate(schema.features)
+            column_values(feature, ColumnType(place, feature.name))
+            for place, feature in enumerate(schema.features if self._texts is None else ())
         ]
         self._model: str | None = None
         self._cache: AnswerCache | None = None
@@ -142,7 +147,7 @@ class Service(Victim):
 
     def _greet(self) -> None:
         """Asks for the row that every request begins with. It must be answered as in earlier runs, or twice alike."""
-        self._first = np.zeros((1, len(self.schema.features)), dtype="<i8")
+        self._first = first_row(self.schema).astype("<i8")
         key = self._first.tobytes()
         self._expected: Array | None = self.cache.find([key]).get(key)
         is_new = self._expected is None
@@ -154,7 +159,7 @@ class Service(Victim):
     def _ask(self, rows: Array) -> Array:
         """The probabilities of some rows, which follow the first row in the request."""
         sent = np.concatenate([self._first, rows])
-        body = {"columns": [f.name for f in self.schema.features], "rows": self._as_json(sent)}
+        body = {"columns": self._names, "rows": self._as_json(sent)}
         answers = self._read(self._post(json.dumps(body).encode()), len(sent))
         if self._expected is None:
             self._expected = answers[0]
@@ -167,6 +172,8 @@ class Service(Victim):
         return answers[1:]
 
     def _as_json(self, rows: Array) -> list[list[Any]]:
+        if self._texts is not None:
+            return [[text] for text in self._texts.build(rows).tolist()]
         columns = [_plain(values[codes]) for values, codes in zip(self._values, rows.T, strict=True)]
         return [list(row) for row in zip(*columns, strict=True)]
 

@@ -5,6 +5,7 @@ from jaxtyping import Float, Int64, Shaped
 from torch import Tensor
 
 from hammingbox.attacks._search.incumbent import Incumbent, best_points
+from hammingbox.attacks._search.knapsack import affordable_moves
 from hammingbox.attacks._search.points import moved, try_moves
 from hammingbox.attacks.cost import Passes
 from hammingbox.problem import Problem, place_in_row
@@ -24,6 +25,8 @@ def beam_search(problem: Problem, best: Incumbent, allowed: OptionMask, beam: in
             break
         part = problem.take(rows)
         moves = allowed[rows] & layout.spread(beams == 0)
+        if part.purse is not None:
+            moves &= affordable_moves(part, beams)
         loss, fooled = try_moves(part, beams, moves)
         # Each partial row offers its best extension; one that meets the goal comes before all others.
         parent, option = moves.nonzero().unbind(1)

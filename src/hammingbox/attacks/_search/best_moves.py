@@ -5,6 +5,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from hammingbox.attacks._search.guide import Gains, Guide
+from hammingbox.attacks._search.paid_moves import paid_moves
 from hammingbox.attacks._search.visited import Visited
 from hammingbox.problem import Problem
 from hammingbox.types import ManySlots, Slots
@@ -22,7 +23,8 @@ def best_moves(
 
     A move takes one option. A row that has spent its budget can take an option of an unchanged feature only in exchange
     for one of its changes. Moves are a table of (option, 1 + budget): column 0 takes the option alone, column j
-    exchanges the j-th change for it. The gain of an exchange is taken to be the sum of its two parts.
+    exchanges the j-th change for it. The gain of an exchange is taken to be the sum of its two parts. See `paid_moves`
+    where changes have prices.
 
     Example: at budget 2 a row has changed features 0 and 3, so its budget is spent.
 
@@ -41,6 +43,8 @@ def best_moves(
     Returns:
         The points moved to, and their keys. The key is 0 where a row has no move left.
     """
+    if problem.purse is not None:
+        return paid_moves(problem, guide, here, visited, rows, tries)
     layout = problem.candidates.layout
     changed = here != 0
     full = (changed.sum(1) >= problem.budget)[:, None]

@@ -27,7 +27,9 @@ def read_changes(problem: Problem, genes: Genes) -> tuple[Changes, Changes]:
     batch, size, budget = place.shape
     feature = able.gather(1, place.flatten(1))
     count = choices.gather(1, feature)
-    digit = 1 + (genes[..., 1].flatten(1) * count).long()
+    place = genes[..., 1].flatten(1)
+    # Where changes have prices, a point has as many pairs as features, and some of them must be able to change nothing.
+    digit = 1 + (place * count).long() if problem.purse is None else (place * (count + 1)).long().minimum(count)
     rows = torch.arange(batch, device=feature.device)[:, None].expand_as(feature)
     slot = candidates.nth_valid(rows, feature, torch.where(count > 0, digit, 0))
     return feature.view(batch, size, budget), slot.view(batch, size, budget)
@@ -39,3 +41,10 @@ def write_changes(problem: Problem, feature: Changes, slot: Changes) -> ManySlot
     for where, what in zip(feature.split(1, 2), slot.split(1, 2), strict=True):
         points.scatter_(2, where, what)
     return points
+
+
+def gene_priority(feature: Changes, points: ManySlots) -> Float[Tensor, "batch population features"]:
+    """An order of features: that of the pair that wrote each one first, so that the first pairs are paid first."""
+    place = -torch.arange(feature.shape[2], device=feature.device, dtype=torch.float32).expand(feature.shape)
+    lowest = torch.full(points.shape, -torch.inf, device=points.device)
+    return lowest.scatter_reduce_(2, feature, place, "amax")

@@ -10,6 +10,7 @@ from hammingbox.attacks._search.visited import Visited
 from hammingbox.attacks.distribution import Distribution
 from hammingbox.problem import Problem, all_points
 from hammingbox.seeding import RowRandom
+from hammingbox.types import PointSlots
 
 
 class HardSamples:
@@ -37,6 +38,7 @@ class HardSamples:
         rows: Int64[Tensor, "batch"],
     ) -> None:
         self._random, self._samples, self._budget = random, samples, problem.budget
+        self._purse = problem.purse
         self._best, self._visited, self._rows = best, visited, rows
         # As many samples at once as fit into memory; every row is there once for each of them.
         self._at_once = min(samples, max(1, problem.soft_rows_at_once // len(problem)))
@@ -44,7 +46,7 @@ class HardSamples:
 
     def __call__(self, pi: Distribution) -> Estimate:
         """Estimates the gradient. Cost: `samples` forward and backward passes per row."""
-        points = pi.draw(self._random, self._samples, budget=self._budget)
+        points = pi.draw(self._random, self._samples, budget=self._budget, purse=self._purse)
         layout, valid = pi.candidates.layout, pi.candidates.valid
         total, largest = torch.zeros_like(pi.log_pi), torch.zeros_like(pi.log_pi[:, 0])
         for some in points.split(self._at_once, 1):
@@ -54,7 +56,8 @@ class HardSamples:
             loss, gradient = copies.gradient(slots)
             # Only the margin says by its sign whether the goal is met.
             if copies.objective == "margin":
-                self._best.offer(self._rows[owner], slots, loss, loss > 0)
+                real = self._writable(copies, slots)
+                self._best.offer(self._rows[owner[real]], slots[real], loss[real], loss[real] > 0)
             # One after the other: the sum must not depend on how many fit into memory.
             for sample, point in zip(gradient.unflatten(0, (-1, count)).unbind(1), some.unbind(1), strict=True):
                 present = sample.gather(1, layout.starts + point)
@@ -63,6 +66,13 @@ class HardSamples:
         if self._copies.objective == "margin":
             self._visited.add(self._rows, self._visited.keys(points))
         return Estimate(total / self._samples, largest / self._samples)
+
+    @staticmethod
+    def _writable(copies: Problem, slots: PointSlots) -> Int64[Tensor, "some"] | slice:
+        """The points that can be written: all, unless a computed column has no such value."""
+        if not copies.candidates.computed_columns:
+            return slice(None)
+        return copies.candidates.writable(torch.arange(len(slots), device=slots.device), slots).nonzero()[:, 0]
 
     def _copies_of(self, count: int) -> Problem:
         """The problem with every row `count` times."""

@@ -5,13 +5,13 @@ from jaxtyping import Bool, Int64
 from torch import Tensor
 
 from hammingbox.problem import Problem
-from hammingbox.types import PointFloat, PointRows, PointSlots
+from hammingbox.types import Logits, PointFloat, PointRows, PointSlots
 
 
 class Incumbent:
     """The best point of every row so far. A point that meets the goal beats one that does not; then the loss decides.
 
-    It starts with the clean row, whose loss costs one forward pass.
+    It starts with the clean row, whose loss costs one forward pass unless its logits are known.
 
     Attributes:
         slots: the best point of each row.
@@ -21,11 +21,11 @@ class Incumbent:
         clean_logits: the victim's answers to the clean rows.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, clean_logits: Logits | None = None) -> None:
         self._problem = problem
         self.slots = problem.clean_slots
         rows = torch.arange(len(problem), device=self.slots.device)
-        self.clean_logits = problem.answers_to_clean()
+        self.clean_logits = problem.answers_to_clean() if clean_logits is None else clean_logits
         self.loss, self.fooled = problem.judge(rows, self.clean_logits)
         self.settled = torch.zeros_like(self.fooled)
 

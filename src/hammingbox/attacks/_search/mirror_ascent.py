@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
@@ -37,7 +38,14 @@ _MOST = 2.0
 _HALVINGS = 25
 
 
-def mirror_ascent(start: Distribution, gradient_of: Gradient, limit: float, steps: int, rate: float) -> Distribution:
+def mirror_ascent(
+    start: Distribution,
+    gradient_of: Gradient,
+    limit: float | RowFloat,
+    steps: int,
+    rate: float,
+    weights: OptionFloat | None = None,
+) -> Distribution:
     """Maximises the expected loss under sum_i CE(x_i, pi_i) <= zeta.
 
     The log-odds of every option move by its first-order gain, averaged over samples, in units of the row's largest
@@ -53,6 +61,8 @@ def mirror_ascent(start: Distribution, gradient_of: Gradient, limit: float, step
         limit: zeta.
         steps: I, the number of steps.
         rate: size of the largest move, in units of the log-odds of `start`.
+        weights: what each option takes of its row's purse; the terms of the constraint have the mean weights of their
+            features. 1 without prices.
 
     Cost: `steps` gradients.
     """
@@ -70,7 +80,7 @@ def mirror_ascent(start: Distribution, gradient_of: Gradient, limit: float, step
             mean_largest = _MEMORY * mean_largest + (1 - _MEMORY) * largest_gain[:, None]
         step = (mean / mean_largest.clamp(min=1e-9)).clamp(-1.0, _MOST)
         log_pi = torch.where(moves, log_pi + unit * step, log_pi)
-        excess = _excess_log_odds(Distribution(candidates, log_pi), limit)
+        excess = _excess_log_odds(Distribution(candidates, log_pi), limit, weights)
         log_pi = torch.where(moves, log_pi - excess[:, None], log_pi)
     return Distribution(candidates, log_pi)
 
@@ -91,13 +101,22 @@ def soft_gradient(problem: Problem, random: RowRandom, pi: Distribution, samples
     return Estimate(total / samples)
 
 
-def _excess_log_odds(pi: Distribution, limit: float) -> RowFloat:
-    """How far all log-odds of a row must be lowered so that its cross entropy is at most the limit, by bisection."""
+def _excess_log_odds(pi: Distribution, limit: float | RowFloat, weights: OptionFloat | None) -> RowFloat:
+    """How far all log-odds of a row must be lowered so that its cross entropy is at most the limit, by bisection.
+
+    The mean weight of a feature's changes stays what it is when all of them get less likely by the same factor.
+    """
     odds = pi.change_log_odds
     low = torch.zeros_like(odds[:, 0])
-    high = functional.softplus(odds).sum(1).gt(limit) * (odds.amax(1).clamp(min=0) + 40.0)
+    weight = None if weights is None else pi.mean_weight(weights)
+
+    def entropy(log_odds: Float[Tensor, "batch features"]) -> RowFloat:
+        terms = functional.softplus(log_odds)
+        return (terms if weight is None else weight * terms).sum(1)
+
+    high = entropy(odds).gt(limit) * (odds.amax(1).clamp(min=0) + 40.0)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        above = functional.softplus(odds - middle[:, None]).sum(1) > limit
+        above = entropy(odds - middle[:, None]) > limit
         low, high = torch.where(above, middle, low), torch.where(above, high, middle)
     return high

@@ -9,6 +9,7 @@ from torch import Tensor
 from hammingbox.attacks.distribution import Distribution
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
+from hammingbox.types import OptionFloat, RowFloat
 
 SMALLEST_PI = 1e-3
 """The smallest pi in the paper's form, which clips pi into [1e-3, C]."""
@@ -18,7 +19,7 @@ def penalty_ascent(
     problem: Problem,
     random: RowRandom,
     start: Distribution,
-    limit: float,
+    limit: float | RowFloat,
     steps: int,
     samples: int,
     tau: float,
@@ -27,6 +28,7 @@ def penalty_ascent(
     penalty: float | Float[Tensor, ""],
     ceiling: float,
     step: Literal["adam", "steepest", "sign"],
+    weights: OptionFloat | None = None,
 ) -> Distribution:
     """Maximises the expected loss - penalty [sum_i CE(x_i, pi_i) - zeta]+ (Eq. 3).
 
@@ -46,6 +48,7 @@ def penalty_ascent(
         ceiling: C, the largest pi.
         step: Adam on log pi, steepest ascent on log pi (the largest entry of a row moves by `rate`), or the sign of the
             gradient on pi itself.
+        weights: what each option takes of its row's purse, see `change_weights`; 1 without prices.
 
     Cost: steps samples forward and backward passes per row.
     """
@@ -62,7 +65,7 @@ def penalty_ascent(
             noise = random.gumbel(min(at_once, samples - done), layout.options)
             soft = Distribution(candidates, scaled * unit).soft_samples(noise, tau)
             (problem.soft_loss(soft).sum() / samples).backward()
-        excess = (Distribution(candidates, scaled * unit).cross_entropy - limit).relu()
+        excess = (Distribution(candidates, scaled * unit).weighted_cross_entropy(weights) - limit).relu()
         (-penalty * excess).sum().backward()
         gradient = cast(Tensor, scaled.grad)  # the penalty's backward pass always reaches it
         with torch.no_grad():

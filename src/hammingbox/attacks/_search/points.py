@@ -50,7 +50,7 @@ def query_points(
     """Evaluates the wanted points of some rows, as many as their query limit allows, and offers them to `best`.
 
     Args:
-        problem: of these rows only.
+        problem: of the whole batch.
         best: the incumbent of the whole batch.
         rows: numbers of these rows in the batch.
         points: the same number of points for each row.
@@ -64,13 +64,13 @@ def query_points(
     loss = torch.full(wanted.shape, -torch.inf, device=points.device)
     logits = torch.full((*wanted.shape, best.clean_logits.shape[1]), torch.nan, device=points.device)
     owner, place = wanted.nonzero().unbind(1)
-    paid = problem.may_query(owner)
+    paid = problem.may_ask(rows[owner], points[owner, place])
     owner, place = owner[paid], place[paid]
     if len(owner):
-        slots = points[owner, place]
-        answer = problem.logits(owner, slots)
-        scores = problem.judge(owner, answer)
-        best.offer(rows[owner], slots, *scores)
+        slots, who = points[owner, place], rows[owner]
+        answer = problem.logits(who, slots)
+        scores = problem.judge(who, answer)
+        best.offer(who, slots, *scores)
         loss[owner, place], logits[owner, place] = scores.loss, answer.float()
     return loss, logits
 

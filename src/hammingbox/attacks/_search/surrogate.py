@@ -7,6 +7,8 @@ from torch import Tensor
 from hammingbox.attacks._search.changes import Changes, read_changes, write_changes
 from hammingbox.attacks._search.guide import Answers, Gains, Guide
 from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks._search.knapsack import pack_samples
+from hammingbox.attacks._search.random_points import random_changes, random_counts
 from hammingbox.attacks._search.visited import Visited, first_in_row
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
@@ -53,9 +55,7 @@ class AdditiveSurrogate(Guide):
         """The loss that the model predicts after moves with these gains."""
         known = self._logits(rows, (self.layout.starts + here)[:, None])[:, 0]  # (batch, classes)
         logits = gain + known.view(len(rows), *(1,) * (gain.dim() - 2), -1)
-        moves = logits[0, ..., 0].numel()
-        owner = torch.arange(len(rows), device=rows.device).repeat_interleave(moves)
-        return problem.judge(owner, logits.flatten(0, -2)).loss.view(logits.shape[:-1])
+        return problem.predicted_loss(logits)
 
     def _logits(
         self, rows: Int64[Tensor, "batch"], options: Int64[Tensor, "batch sets some"]
@@ -77,16 +77,41 @@ class AdditiveSurrogate(Guide):
         - Restarts 1 and 3 keep none and have two random changes.
         - Restart 4 is like restart 0.
         """
+        if problem.purse is not None:
+            return self._paid_starts(problem, rows, random, count)
         keep = _changes_to_keep(self.restarts[rows], problem.budget)
         self.restarts[rows] += 1
         feature, slot = self._random_changes(problem, rows, random, keep)
         options = self.layout.starts[feature] + slot
-        owner = torch.arange(len(rows), device=rows.device).repeat_interleave(_POOL)
-        expected = problem.judge(owner, self._logits(rows, options).flatten(0, 1)).loss.view(len(rows), _POOL)
+        expected = problem.predicted_loss(self._logits(rows, options))
         keys = self.visited.key_of[options].sum(2)
         new = ~self.visited.knows(rows, keys) & first_in_row(keys)
         top = expected.masked_fill(~new, -torch.inf).topk(count).indices[..., None].expand(-1, -1, problem.budget)
         points = write_changes(problem, feature.gather(1, top), slot.gather(1, top))
+        return points, self.visited.visit(rows, points)
+
+    def _paid_starts(
+        self, problem: Problem, rows: Int64[Tensor, "batch"], random: RowRandom, count: int
+    ) -> tuple[ManySlots, Bool[Tensor, "batch count"]]:
+        """`new_starts` where changes have prices. A restart keeps a random share of the best row's changes.
+
+        Every other restart keeps none of them. What is kept is paid first, then a random number of random changes.
+        """
+        slots, key = random_changes(problem, random, _POOL)
+        coin = random.uniform(_POOL, 1 + slots.shape[2])
+        keeps = (self.restarts[rows] % 2 == 0)[:, None, None] & (coin[..., 1:] < coin[..., :1])
+        self.restarts[rows] += 1
+        known = self.best.slots[rows][:, None].expand_as(slots)
+        kept = keeps & (known != 0)
+        wanted = torch.where(kept, known, slots)
+        assert problem.purse is not None
+        room = random_counts(problem, random, _POOL)
+        points = pack_samples(problem.candidates, problem.purse, room, wanted, key + kept)
+        expected = problem.predicted_loss(self._logits(rows, self.layout.starts + points))
+        keys = self.visited.keys(points)
+        new = ~self.visited.knows(rows, keys) & first_in_row(keys)
+        top = expected.masked_fill(~new, -torch.inf).topk(count).indices[..., None]
+        points = points.gather(1, top.expand(-1, -1, points.shape[2]))
         return points, self.visited.visit(rows, points)
 
     def _random_changes(
@@ -106,13 +131,18 @@ class AdditiveSurrogate(Guide):
 
     def learn(self, rows: Int64[Tensor, "batch"], points: ManySlots, logits: Answers) -> None:
         """Makes one step of Kaczmarz' method per point."""
-        for options, answer in zip((self.layout.starts + points).unbind(1), logits.unbind(1), strict=True):
-            changed = (self.layout.slot_of[options] != 0)[..., None]
-            worth = self.worth[rows[:, None], options]  # (batch, features, classes)
-            error = (answer - self.clean[rows])[:, None] - worth.sum(1, keepdim=True)
-            step = error / changed.sum(1, keepdim=True).clamp(min=1)
-            queried = changed & answer.isfinite().all(1)[:, None, None]
-            self.worth[rows[:, None], options] = torch.where(queried, worth + step, worth)
+        queried, changed = logits.isfinite().all(2), points != 0
+        # The error is shared equally by the changes of a point that was evaluated: divided by infinity for the others.
+        changes = changed.sum(2, keepdim=True).clamp(min=1).to(logits.dtype)
+        parts = torch.where(changed & queried[..., None], changes, torch.inf)[..., None].unbind(1)
+        rise = torch.where(queried[..., None], logits - self.clean[rows][:, None], 0.0)[:, :, None].unbind(1)
+        options = (rows[:, None, None] * self.layout.options + self.layout.starts + points).transpose(0, 1).flatten(1)
+        table = self.worth.view(-1, self.worth.shape[2])  # (batch x options, classes)
+        shape = (len(rows), points.shape[2], -1)
+        for place, target, part in zip(options.unbind(0), rise, parts, strict=True):
+            worth = table.index_select(0, place).view(shape)
+            error = target - worth.sum(1, keepdim=True)
+            table.index_copy_(0, place, (worth + error / part).flatten(0, 1))
 
 
 def _changes_to_keep(restarts: RowInt, budget: int) -> RowInt:

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
+from torch.nn.functional import pad
 
 from hammingbox.attacks._search.best_moves import best_moves
 from hammingbox.attacks._search.guide import Guide
@@ -15,7 +16,7 @@ from hammingbox.attacks._search.search import Search
 from hammingbox.attacks._search.visited import Visited
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
-from hammingbox.types import RowFloat, Slots
+from hammingbox.types import Slots
 
 _GIVE_UP = 20
 """Consecutive steps without any new point before a row is given up: all points in reach have been visited."""
@@ -48,50 +49,57 @@ class TabuSearch(Search):
     fresh: bool = False
 
     def walk(self, problem: Problem, random: RowRandom, guide: Guide, best: Incumbent, visited: Visited) -> None:
-        """Walks until every row is broken, or its steps or queries are used up."""
+        """Walks until every row is broken, or its steps or queries are used up.
+
+        In each round a row either restarts or makes a step, and the points of all rows are evaluated together. Rows
+        know nothing of each other, so none waits for another's restart, and a black box is asked with larger tables.
+        """
         here, climbed = best.slots.clone(), best.loss.clone()  # current point; best loss since the last start
         waited = torch.full_like(problem.rows, self.patience if self.fresh else 0)  # steps without improvement
         barren = torch.zeros_like(waited)  # steps without any new point
-        for _ in range(self.steps):
+        left = torch.full_like(waited, self.steps)
+        while True:
             rows = best.open_rows()
-            rows = rows[barren[rows] < _GIVE_UP]
-            stuck = rows[waited[rows] >= self.patience]
-            if len(stuck):
-                self._restart(problem, random, guide, best, stuck, here, climbed)
-                waited[stuck] = 0
-                rows = rows[torch.isin(rows, best.open_rows())]
+            rows = rows[(left[rows] > 0) & (barren[rows] < _GIVE_UP)]
             if len(rows) == 0:
                 break
-            part = problem.take(rows)
-            points, keys = best_moves(part, guide, here[rows], visited, rows, self.tries)
-            loss, logits = query_points(part, best, rows, points, keys != 0)
+            stuck = waited[rows] >= self.patience
+            rows, starts = torch.cat([rows[stuck], rows[~stuck]]), int(stuck.sum())
+            stuck = torch.arange(len(rows), device=rows.device) < starts
+            points, wanted = self._proposed(problem, random, guide, here, visited, rows, starts)
+            loss, logits = query_points(problem, best, rows, points, wanted)
             guide.learn(rows, points, logits)
             there, value = _best_of(points, loss)
             moved = value > -torch.inf
             here[rows] = torch.where(moved[:, None], there, here[rows])
-            barren[rows] = torch.where(moved, 0, barren[rows] + 1)
+            barren[rows] = torch.where(stuck, barren[rows], torch.where(moved, 0, barren[rows] + 1))
             # A row without any new point restarts at once.
-            waited[rows] = torch.where(value > climbed[rows], 0, torch.where(moved, waited[rows] + 1, self.patience))
-            climbed[rows] = torch.maximum(climbed[rows], value)
+            still = torch.where(moved, waited[rows] + 1, self.patience)
+            waited[rows] = torch.where(stuck | (value > climbed[rows]), 0, still)
+            climbed[rows] = torch.where(stuck, value, torch.maximum(climbed[rows], value))
+            left[rows] -= (~stuck).long()
 
-    def _restart(
+    def _proposed(
         self,
         problem: Problem,
         random: RowRandom,
         guide: Guide,
-        best: Incumbent,
-        rows: Int64[Tensor, "some"],
         here: Slots,
-        climbed: RowFloat,
-    ) -> None:
-        """Moves rows to the best of some new points; they stay where they are if none is new."""
-        part = problem.take(rows)
-        points, wanted = guide.new_starts(part, rows, random.select(rows), self.starts)
-        loss, logits = query_points(part, best, rows, points, wanted)
-        guide.learn(rows, points, logits)
-        there, value = _best_of(points, loss)
-        here[rows] = torch.where((value > -torch.inf)[:, None], there, here[rows])
-        climbed[rows] = value
+        visited: Visited,
+        rows: Int64[Tensor, "some"],
+        starts: int,
+    ) -> tuple[Int64[Tensor, "some points features"], Bool[Tensor, "some points"]]:
+        """What each row evaluates next: the first `starts` rows new points to start from, the others moves."""
+        begin, go = rows[:starts], rows[starts:]
+        parts = []
+        if len(begin):
+            parts.append(guide.new_starts(problem.take(begin), begin, random.select(begin), self.starts))
+        if len(go):
+            points, keys = best_moves(problem.take(go), guide, here[go], visited, go, self.tries)
+            parts.append((points, keys != 0))
+        most = max(wanted.shape[1] for _, wanted in parts)
+        points = torch.cat([pad(points, (0, 0, 0, most - points.shape[1])) for points, _ in parts])
+        return points, torch.cat([pad(wanted, (0, most - wanted.shape[1])) for _, wanted in parts])
 
     def points_walked(self) -> int:
         """The most points that a walk evaluates per row: steps tries + restarts starts.

@@ -9,6 +9,9 @@ from hammingbox.threat.layout import Layout
 
 Keys = Int64[Tensor, "some points"]
 
+_NO_KEY = torch.iinfo(torch.int64).max
+"""Fills the places that a row has not used. Sorted, they come after all keys."""
+
 
 class Visited:
     """Tried points as 64-bit keys. The key of a point is the sum of the random keys of its options (Zobrist 1970).
@@ -24,7 +27,9 @@ class Visited:
         keys = torch.randint(-(2**62), 2**62, (layout.options,), generator=torch_generator(0), device="cpu").to(device)
         self.key_of = keys.masked_fill_(layout.slot_of == 0, 0)
         self._starts = layout.starts
+        # Sorted keys of each row, with room for more, and how many places each row has used.
         self._seen = torch.zeros(batch, 1, dtype=torch.int64, device=device)
+        self._used = torch.ones(batch, dtype=torch.int64, device=device)
 
     def keys(self, slots: Int64[Tensor, "... features"]) -> Int64[Tensor, "..."]:
         """Keys of points."""
@@ -32,15 +37,26 @@ class Visited:
 
     def knows(self, rows: Int64[Tensor, "some"], keys: Keys) -> Bool[Tensor, "some points"]:
         """Which of these points their rows have tried."""
-        seen = self._seen[rows]
+        if len(rows) == 0:
+            return torch.zeros_like(keys, dtype=torch.bool)
+        seen = self._seen[rows, : int(self._used[rows].max())]
         place = torch.searchsorted(seen, keys.contiguous()).clamp_(max=seen.shape[1] - 1)
         return seen.gather(1, place) == keys
 
     def add(self, rows: Int64[Tensor, "some"], keys: Keys) -> None:
-        """Marks points as tried. Key 0, the clean row, can stand for a missing point."""
-        more = torch.zeros(len(self._seen), keys.shape[1], dtype=torch.int64, device=keys.device)
-        more[rows] = keys
-        self._seen = torch.cat([self._seen, more], 1).sort(1).values
+        """Marks points as tried. Key 0, the clean row, can stand for a missing point.
+
+        Cost: sorting the keys of these rows. Rows that have left the search are not touched.
+        """
+        if len(rows) == 0:
+            return
+        before = int(self._used[rows].max())
+        self._used[rows] += keys.shape[1]
+        after, room = before + keys.shape[1], self._seen.shape[1]
+        if after > room:
+            more = self._seen.new_full((len(self._seen), max(after, 2 * room) - room), _NO_KEY)
+            self._seen = torch.cat([self._seen, more], 1)
+        self._seen[rows, :after] = torch.cat([self._seen[rows, :before], keys], 1).sort(1).values
 
     def visit(
         self, rows: Int64[Tensor, "some"], points: Int64[Tensor, "some points features"]

@@ -23,14 +23,23 @@ _BINS = 128
 """A column with more categories is also read in this many groups of neighbours, in case its categories are ordered."""
 
 
-def diagnose_data(splits: Splits) -> list[Finding]:
-    """Checks of a data set's rows; the training part suffices where it has a thousand rows."""
+def diagnose_data(splits: Splits, *, positive: str | None = None) -> list[Finding]:
+    """Checks of a data set's rows; the training part suffices where it has a thousand rows.
+
+    Args:
+        splits: the rows.
+        positive: of several classes, also look for columns that tell this one from all others.
+    """
     whole = len(splits.train) >= _ENOUGH_ROWS
-    return diagnose_leak(splits.train if whole else Dataset.join([splits.train, splits.validation, splits.test]))
+    data = splits.train if whole else Dataset.join([splits.train, splits.validation, splits.test])
+    found = diagnose_leak(data)
+    if not found and positive is not None and len(data.schema.classes) > 2:
+        found = diagnose_leak(data, of=data.schema.classes.index(positive))
+    return found
 
 
-def diagnose_leak(data: Dataset) -> list[Finding]:
-    """Columns that alone give the label of held-out rows.
+def diagnose_leak(data: Dataset, *, of: int | None = None) -> list[Finding]:
+    """Columns that alone give the label of held-out rows, or whether it is one class.
 
     Half of the rows say which class is commonest among the rows of each category; the other half is predicted with
     that. A category that the first half does not have is predicted as the commonest class of all, so an identifier,
@@ -38,6 +47,7 @@ def diagnose_leak(data: Dataset) -> list[Finding]:
     """
     rows = min(len(data), _MOST_ROWS, _MOST_CELLS // max(1, data.ids.shape[1]))
     ids, labels = data.batch(slice(0, rows))
+    labels = labels if of is None else (labels == of).long()
     known, held = slice(0, None, 2), slice(1, None, 2)
     classes = len(data.schema.classes)
     majority = int(torch.bincount(labels[known], minlength=classes).argmax()) if rows else 0
@@ -54,7 +64,7 @@ def diagnose_leak(data: Dataset) -> list[Finding]:
         if tested - right <= allowed:
             found.append((feature.name, right))
     found.sort(key=lambda item: -item[1])
-    return [leaked_label(found, tested, usual)] if found else []
+    return [leaked_label(found, tested, usual, of="" if of is None else data.schema.classes[of])] if found else []
 
 
 def _right(

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rates import Rate
 
 Severity = Literal["error", "warning", "note"]
@@ -66,6 +67,18 @@ def not_finite_logits(bad: int, rows: int) -> Finding:
         f"{bad} of {rows} rows have NaN or infinite logits",
         "no attack can compare losses that are not numbers",
         "check the weights and the encoding of the rows",
+    )
+
+
+def failed_rows(failed: Sequence[FailedRow], rows: int) -> Finding:
+    """Nobody could compute some of `rows` rows."""
+    numbers = ", ".join(str(row.number) for row in failed[:_SHOWN]) + (", ..." if len(failed) > _SHOWN else "")
+    return Finding(
+        "failed rows",
+        "warning",
+        f"{len(failed):,} of {rows:,} rows could not be computed (rows {numbers}); the first one: {failed[0].reason}",
+        "no rate counts these rows: they were neither broken nor did they withstand anything",
+        "mend what the reason says and give the same command again: it tries only these rows",
     )
 
 
@@ -276,14 +289,23 @@ def class_not_attacked(names: Sequence[str], labelled: int) -> Finding:
     )
 
 
-def leaked_label(columns: Sequence[tuple[str, int]], rows: int, majority: int) -> Finding:
-    """Single columns give the label of nearly all of `rows` held-out rows; pairs are a column and its right rows."""
+def leaked_label(columns: Sequence[tuple[str, int]], rows: int, majority: int, *, of: str = "") -> Finding:
+    """Single columns give the label of nearly all of `rows` held-out rows; pairs are a column and its right rows.
+
+    Args:
+        columns: each with the rows that it gets right.
+        rows: held-out rows.
+        majority: rows that are right when always the commonest answer is given.
+        of: the class that the columns tell from all others; "" where they give the label itself.
+    """
     shown = ", ".join(f"{name!r} {right}" for name, right in columns[:_SHOWN])
+    gives = f"tells {of} from all other classes on" if of else "gives the label of"
+    usual = "commonest answer" if of else "majority class"
     return Finding(
         "leaked label",
         "warning",
-        f"one column alone gives the label of nearly all of {rows} held-out rows: {shown}"
-        f"{', ...' if len(columns) > _SHOWN else ''} (the majority class: {majority})",
+        f"one column alone {gives} nearly all of {rows} held-out rows: {shown}"
+        f"{', ...' if len(columns) > _SHOWN else ''} (the {usual}: {majority})",
         "such a column is often written after the fact, from the label: a model that reads it looks accurate, and is "
         "only as robust as this one column is hard to change",
         "drop the column if it is not known when the model is asked; otherwise say who could write it",

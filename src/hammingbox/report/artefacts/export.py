@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hammingbox.data.schema import Schema
-from hammingbox.errors import InputError
+from hammingbox.errors import InputError, unknown_name
 from hammingbox.evaluation.class_rates import ClassRates, class_rates_of
 from hammingbox.evaluation.rows import Rows
 from hammingbox.report.artefacts.figures import figure_bytes, success_figure
@@ -123,13 +123,26 @@ def row_records(run: Run, schema: Schema, rows: Rows) -> Iterator[dict[str, Any]
         yield facts | dict(zip(columns, values, strict=True))
 
 
-def records(store: Store, what: What) -> list[dict[str, Any]]:
-    """All records of a store."""
+def records(store: Store, what: What, *, model: str | None = None) -> list[dict[str, Any]]:
+    """All records of a store, or those of one model.
+
+    Raises:
+        InputError: no run is of this model.
+    """
+    runs = store.runs()
+    if model is not None:
+        places = list(dict.fromkeys(run.victim for run in runs))
+        mine = {
+            place for place in places if place and (place == model or Path(place).resolve() == Path(model).resolve())
+        }
+        if not mine:
+            raise unknown_name("model of this folder", model, places)
+        runs = [run for run in runs if run.victim in mine]
     if what == "runs":
-        return [run_record(store, run) for run in store.runs()]
+        return [run_record(store, run) for run in runs]
     if what == "classes":
-        return [record for run in store.runs() if run.rows for record in class_records(store, run)]
-    return [record for run in store.runs() for record in _exported_rows(store, run)]
+        return [record for run in runs if run.rows for record in class_records(store, run)]
+    return [record for run in runs for record in _exported_rows(store, run)]
 
 
 def _exported_rows(store: Store, run: Run) -> Iterator[dict[str, Any]]:

@@ -20,7 +20,9 @@ from hammingbox.report.result_set import ResultSet
 from hammingbox.report.run_rows import RunFacts
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import FILE, Run, Store, open_store
+from hammingbox.threat.amount import amount_of
 from hammingbox.threat.goal import Goal, goal_from_json
+from hammingbox.threat.rules.rules import Rules
 
 PAGE = "report.html"
 
@@ -59,8 +61,9 @@ def read_contents(folder: Path, *, queried: Mapping[str, Sequence[Finding]] | No
             for line in commands(runs, spaces, store.goal(runs[0]), folder)
         ]
         environments = _environments(store, [run for runs in groups for run in runs])
+        measured = [read_measured(_folder_of(folder), store, runs) for runs in groups]
     findings = [_findings(results, runs, queried or {}) for runs, results in zip(groups, result_sets, strict=True)]
-    return Contents(result_sets, findings, lines, environments, FILE, read_measured(_folder_of(folder)))
+    return Contents(result_sets, findings, lines, environments, FILE, measured)
 
 
 def _folder_of(place: Path) -> Path:
@@ -80,14 +83,15 @@ def _comparable(store: Store) -> list[list[Run]]:
 
 def _result_set(store: Store, runs: Sequence[Run]) -> ResultSet:
     schema, key = store.schema(runs[0]), runs[0].key
-    part = "" if key.split == "test" else f" ({key.split} rows)"
+    noted = DataReference.from_text(key.data, runs[0].source) if runs[0].source else DataReference(key.data)
     results = ResultSet(
-        data=Path(key.data).name + part,
+        data=noted.rows_of(key.split),
         schema=schema,
         space=space_in_words(store.space(runs[0])),
         goal=goal_in_words(store.goal(runs[0])),
         sample=_sample(runs),
         aim=_aim(store, runs[0], schema),
+        rules=_rules(store, runs[0], schema),
     )
     attacks, victims = attack_labels([(run.name, run.key.attack, "") for run in runs]), victim_labels(runs)
     for run, attack in zip(runs, attacks, strict=True):
@@ -98,7 +102,7 @@ def _result_set(store: Store, runs: Sequence[Run]) -> ResultSet:
             attack=attack,
             name=run.name,
             settings=run.key.attack,
-            budget=run.key.budget,
+            budget=amount_of(run.key.budget, results.unit),
             seed=run.key.seed,
             seconds=run.seconds,
             planned=planned,
@@ -114,6 +118,14 @@ def _sample(runs: Sequence[Run]) -> Sample | None:
     """How the rows were drawn, as the last run that noted it says."""
     noted = [DataReference.from_text(run.key.data, run.source).sample for run in runs if run.source]
     return next((sample for sample in reversed(noted) if sample is not None), None)
+
+
+def _rules(store: Store, run: Run, schema: Schema) -> Rules | None:
+    """The rules of a run's space; None if it has none, or if they need a function of the user's own."""
+    document = store.space(run)
+    if document.get("kind") != "ruled":
+        return None
+    return Rules.from_json(document["rules"], schema)
 
 
 def _aim(store: Store, run: Run, schema: Schema) -> Goal | None:

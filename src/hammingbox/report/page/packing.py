@@ -80,7 +80,8 @@ def _header(results: ResultSet) -> dict[str, Any]:
             {
                 "victim": victims.index(run.facts.victim),
                 "attack": run.facts.attack,
-                "budget": run.facts.budget,
+                "budget": int(run.facts.budget),
+                "budgetText": str(run.facts.budget),
                 "seed": run.facts.seed,
             }
             for run in results.runs

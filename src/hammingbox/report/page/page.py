@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -39,7 +40,7 @@ class Contents:
         commands: what made the results.
         environments: versions and machines they were made with.
         source: the file that holds every row.
-        measured: success with a column frozen, by the hash of the victim's weights.
+        measured: success with a column frozen, by the hash of the victim's weights, for each result set.
     """
 
     result_sets: Sequence[ResultSet]
@@ -47,7 +48,7 @@ class Contents:
     commands: Sequence[str] = ()
     environments: Sequence[dict[str, Any]] = field(default_factory=tuple)
     source: str = "results.sqlite"
-    measured: Mapping[str, MeasuredWhatIf] = field(default_factory=dict)
+    measured: Sequence[Mapping[str, MeasuredWhatIf]] = ()
 
 
 def write_page(contents: Contents, path: Path) -> None:
@@ -71,13 +72,15 @@ def render(contents: Contents, *, rows_limit: int = ROWS_LIMIT) -> str:
         "duration": duration,
         "count": lambda value: f"{value:,}",
         "short": _short,
+        "breakable": _breakable,
     }
     total = max(1, sum(len(run) for results in contents.result_sets for run in results.runs))
     views = []
     for number, results in enumerate(contents.result_sets):
         part = sum(map(len, results.runs)) / total
         packed = pack(results, round(rows_limit * part))
-        views.append(ResultSetView(number, results, packed, contents.findings[number]))
+        measured = contents.measured[number] if contents.measured else {}
+        views.append(ResultSetView(number, results, packed, contents.findings[number], measured))
     script = "\n".join(['"use strict";', "(() => {", *map(_read, _SCRIPTS), "})();"])
     return environment.get_template("report.html.j2").render(
         contents=contents,
@@ -109,6 +112,11 @@ def duration(seconds: float) -> str:
             value, unit = 1e6 * seconds, "\N{MICRO SIGN}s"
         return f"{value:.0f}\N{NO-BREAK SPACE}{unit}" if value >= 10 else f"{value:.1f}\N{NO-BREAK SPACE}{unit}"
     return f"{int(seconds) // 60:,}\N{NO-BREAK SPACE}min {int(seconds) % 60}\N{NO-BREAK SPACE}s"
+
+
+def _breakable(name: str) -> Markup:
+    """A name whose parts may stand on lines of their own, as HTML: names of columns are long, and have no blanks."""
+    return Markup("<wbr>").join(re.split(r"(?<=[_/.-])(?=[^_/.-])", name))
 
 
 def _short(value: float) -> str:

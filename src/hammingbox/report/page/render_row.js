@@ -128,7 +128,7 @@ function entry(rows, row, several, seeds) {
   const status = rows.status[row];
   const count = rows.change.start[row + 1] - rows.change.start[row];
   const facts = [
-    `${run.attack}, budget ${run.budget}${seeds ? `, seed ${run.seed}` : ""}${several ? `, on ${rows.victims[run.victim]}` : ""}`,
+    `${run.attack}, budget ${run.budgetText}${seeds ? `, seed ${run.seed}` : ""}${several ? `, on ${rows.victims[run.victim]}` : ""}`,
     `${count} ${count === 1 ? "change" : "changes"}`,
     `${number.format(rows.forward[row])} forward and ${number.format(rows.backward[row])} backward passes`,
   ];

@@ -1,7 +1,7 @@
 """What the template shows of a result set: numbers as they are computed, curves as SVG, one view per victim."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import isnan, log10
 
@@ -9,6 +9,7 @@ from hammingbox.evaluation.class_rates import ClassRate, ClassRates
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.report.band import BandLine, band
 from hammingbox.report.breakdown import FeatureChanges, WhatIf, by_feature, what_if
+from hammingbox.report.evasion_bills import EvasionBills, evasion_bills
 from hammingbox.report.glossary import explained
 from hammingbox.report.measured_what_if import MeasuredWhatIf
 from hammingbox.report.page import charts
@@ -52,6 +53,34 @@ class VictimView(VictimSummary):
         """A class at each budget."""
         return [(budget, line) for budget, rates in self.classes.items() for line in rates.lines if line.name == name]
 
+    @cached_property
+    def money(self) -> EvasionBills | None:
+        """What evading it costs; None where changes have no prices."""
+        return evasion_bills(self.results, self.name)
+
+    @property
+    def cost_curve(self) -> str:
+        """Rows that fall, against what the attacker pays for each."""
+        if self.money is None or not self.money.bills:
+            return ""
+        points = tuple(
+            charts.Point(
+                self.results.on_axis(cost),
+                rows / self.money.attacked,
+                note=f"{cost}, {rows} of {self.money.attacked} rows",
+            )
+            for cost, rows in self.money.curve
+        )
+        title = f"Rows that fall against the cost of the cheapest evasion, victim {self.name}"
+        series = [charts.Series("cheapest evasion", charts.WORST, points)]
+        return charts.curves(
+            series,
+            x_label=self.results.budget_label,
+            log_x=self.results.unit is not None,
+            y_label="evaded rows, %",
+            title=title,
+        )
+
     @property
     def class_styles(self) -> list[tuple[int, str]]:
         """The classes of the class curves with the numbers of their styles: those with attacked rows."""
@@ -67,7 +96,7 @@ class VictimView(VictimSummary):
                 style,
                 tuple(
                     charts.Point(
-                        float(budget), line.success.value, *line.success.interval,
+                        self.results.on_axis(budget), line.success.value, *line.success.interval,
                         note=f"budget {budget}, {line.broken} of {line.attacked}, {percent(line.success.value)}",
                     )
                     for budget, line in self.of_class(name)
@@ -77,7 +106,13 @@ class VictimView(VictimSummary):
             for style, name in self.class_styles
         ]  # fmt: skip
         title = f"Worst-case success on each class against the budget, victim {self.name}; the numbers are in the table"
-        return charts.curves(series, x_label="budget: changed features", y_label="broken rows, %", title=title)
+        return charts.curves(
+            series,
+            x_label=self.results.budget_label,
+            log_x=self.results.unit is not None,
+            y_label="broken rows, %",
+            title=title,
+        )
 
     @cached_property
     def features(self) -> FeatureChanges:
@@ -118,7 +153,12 @@ class VictimView(VictimSummary):
                 name,
                 style,
                 tuple(
-                    charts.Point(float(c.budget), c.rate, *c.interval, note=f"budget {c.budget}, {percent(c.rate)}")
+                    charts.Point(
+                        self.results.on_axis(c.budget),
+                        c.rate,
+                        *c.interval,
+                        note=f"budget {c.budget}, {percent(c.rate)}",
+                    )
                     for c in self._ran(name)
                     if c.attacked
                 ),
@@ -129,14 +169,20 @@ class VictimView(VictimSummary):
         worst = [line for line in self.worst if line.success.rows]
         points = tuple(
             charts.Point(
-                float(w.budget), w.success.value, *w.success.interval,
+                self.results.on_axis(w.budget), w.success.value, *w.success.interval,
                 note=f"budget {w.budget}, {percent(w.success.value)}",
             )
             for w in worst
         )  # fmt: skip
         series.append(charts.Series(WORST, charts.WORST, points))
         title = f"Success rate of each attack against the budget, victim {self.name}; the same numbers are in the table"
-        return charts.curves(series, x_label="budget: changed features", y_label="broken rows, %", title=title)
+        return charts.curves(
+            series,
+            x_label=self.results.budget_label,
+            log_x=self.results.unit is not None,
+            y_label="broken rows, %",
+            title=title,
+        )
 
     @property
     def pass_curves(self) -> str:
@@ -188,6 +234,7 @@ class ResultSetView:
     results: ResultSet
     packed: Packed
     findings: Sequence[Finding]
+    measured: Mapping[str, MeasuredWhatIf] = field(default_factory=dict)
 
     @cached_property
     def victims(self) -> list[VictimView]:
@@ -276,7 +323,7 @@ class ResultSetView:
                 style,
                 tuple(
                     charts.Point(
-                        float(w.budget),
+                        self.results.on_axis(w.budget),
                         w.robust_error.value,
                         *w.robust_error.interval,
                         note=f"budget {w.budget}, {percent(w.robust_error.value)}",
@@ -287,7 +334,13 @@ class ResultSetView:
             for style, victim in enumerate(self.victims)
         ]
         title = "Robust error of each victim against the budget; the same numbers are in the table"
-        return charts.curves(series, x_label="budget: changed features", y_label="robust error, %", title=title)
+        return charts.curves(
+            series,
+            x_label=self.results.budget_label,
+            log_x=self.results.unit is not None,
+            y_label="robust error, %",
+            title=title,
+        )
 
 
 def percent(value: float | None) -> str:

@@ -1,6 +1,7 @@
 """LightGBM: fitted classifiers, boosters, and their ``.txt`` files."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from hammingbox.errors import FileError, InputError, missing_library
 from hammingbox.files import damage_as_file_error, parse_json, sha256, shown
 from hammingbox.victims.answers import Returns
+from hammingbox.victims.frames import Array
 from hammingbox.victims.libraries import estimator
 from hammingbox.victims.libraries.facts import KnownType, ModelFacts
 from hammingbox.victims.libraries.trial import check_opens
@@ -108,7 +110,8 @@ def _header(text: str) -> dict[str, str]:
 def _check_whole(text: str, source: object) -> None:
     """Checks a model before LightGBM reads it, which prints to the terminal and may die at a damaged file.
 
-    Every tree is where ``tree_sizes`` says, and its lists have the lengths that its number of leaves asks for.
+    Every tree is where ``tree_sizes`` says, its lists have the lengths that its number of leaves asks for, and a walk
+    through it ends in a leaf.
 
     Raises:
         FileError: it is damaged.
@@ -119,19 +122,28 @@ def _check_whole(text: str, source: object) -> None:
     sizes = re.search(r"^tree_sizes=([\d ]+)\n\n", text, re.MULTILINE)
     if not text.startswith("tree\n") or sizes is None or "feature_names" not in _header(text):
         raise damaged
-    start = sizes.end()
+    start, columns = sizes.end(), len(_header(text)["feature_names"].split(" "))
     for number, size in enumerate(map(int, sizes[1].split())):
         tree = text[start : start + size]
         lines = dict(line.split("=", 1) for line in tree.splitlines() if "=" in line)
         if lines.get("Tree") != str(number) or not lines.get("num_leaves", "").isdigit():
             raise damaged
         leaves = int(lines["num_leaves"])
-        for name in _TREE_LISTS:
-            numbers = np.array(lines.get(name, "").split(), dtype=np.float64)
-            if leaves > 1 and len(numbers) != leaves - (name != "leaf_value"):
-                raise damaged
+        lists = {name: np.array(lines.get(name, "").split(), dtype=np.float64) for name in _TREE_LISTS}
+        if leaves > 1 and any(len(values) != leaves - (name != "leaf_value") for name, values in lists.items()):
+            raise damaged
+        if leaves > 1 and not _is_tree(lists, leaves, columns):
+            raise damaged
         start += size
     rest, _, last = text[start:].rstrip().rpartition("\n")
     if not rest.lstrip().startswith("end of trees") or not last.startswith("pandas_categorical:"):
         raise damaged
     parse_json(last.partition(":")[2], source)
+
+
+def _is_tree(lists: Mapping[str, Array], leaves: int, columns: int) -> bool:
+    """Whether every node but the root, and every leaf (written as its complement), is the child of one node."""
+    children = np.concatenate([lists["left_child"], lists["right_child"]])
+    wanted = np.concatenate([np.arange(1, leaves - 1), ~np.arange(leaves)])
+    split = lists["split_feature"]
+    return bool(np.array_equal(np.sort(children), np.sort(wanted)) and (split >= 0).all() and (split < columns).all())

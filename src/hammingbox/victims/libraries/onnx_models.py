@@ -8,6 +8,7 @@ from hammingbox.errors import InputError, VictimError, missing_library
 from hammingbox.files import damage_as_file_error, sha256
 from hammingbox.victims.frames import text_of
 from hammingbox.victims.libraries.facts import KnownType, ModelFacts
+from hammingbox.victims.libraries.trial import check_opens
 
 _TYPES = {
     "tensor(float)": "float32",
@@ -26,6 +27,11 @@ def read(content: bytes, source: object) -> ModelFacts:
         FileError: it is damaged.
         InputError: onnxruntime is not installed, or the model takes or returns something else than a table.
     """
+    try:
+        import onnxruntime  # noqa: F401
+    except ImportError as error:
+        raise missing_library("onnxruntime", "onnx", f"to read {source}", error) from error
+    check_opens("onnx", content, source)
     model = OnnxModel(content, source)
     inputs, outputs = model.session.get_inputs(), model.session.get_outputs()
     strange = next((part for part in inputs if part.type not in _TYPES or len(part.shape or ()) > 2), None)
@@ -92,10 +98,8 @@ class OnnxModel:
         return self._classes
 
     def _opened(self) -> Any:
-        try:
-            import onnxruntime
-        except ImportError as error:
-            raise missing_library("onnxruntime", "onnx", f"to read {self.source}", error) from error
+        import onnxruntime
+
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4  # errors come as exceptions
         with damage_as_file_error(self.source, "a whole ONNX model"):

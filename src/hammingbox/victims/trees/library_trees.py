@@ -34,6 +34,8 @@ def library_trees(victim: "FrameModel", model: Any, encode: Callable[[Any], Any]
     Raises:
         InputError: the trees cannot be read, or answer otherwise.
     """
+    if not isinstance(victim.frames, Frames):
+        raise InputError("expected a model of columns, got one that is asked with texts. Attack it, or use ablation.")
     schema, order = victim.answers.schema, victim.answers.order
     ids = compared_rows(schema)
     own = victim(ids).softmax(1).numpy()

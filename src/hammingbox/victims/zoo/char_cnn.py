@@ -9,6 +9,7 @@ from torch.nn import functional
 from hammingbox.errors import InputError
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.victim import Victim
+from hammingbox.victims.zoo.max_convolution import max_convolution, weights_of
 
 PAPER: dict[str, Any] = {"depth": 6, "dim": None, "channels": 256, "hidden": 1024, "dropout": 0.5, "blanked": 0.0}
 """Zhang's model: one-hot rows of 1014 characters, six convolutions of 256 channels, dense layers of 1024."""
@@ -101,11 +102,15 @@ class CharCNN(Victim):
         signal = self.blanking(embedded).transpose(1, 2)
         maxima = []
         for convolution, pool in zip(self.convolutions, _POOLS, strict=False):
-            signal = convolution(signal)
             if convolution is self.convolutions[-1] and not self.every_position:
                 # The maximum over the text equals the maximum of the pooled values, so pooling is skipped.
-                maxima.append(signal[:, :, : signal.shape[2] // pool * pool].amax(2).relu())
+                weight, bias = weights_of(convolution)
+                width = weight.shape[2]
+                pooled = (signal.shape[2] - width + 1) // pool * pool
+                steps = signal.transpose(1, 2)[:, : pooled + width - 1]
+                maxima.append(max_convolution(steps, weight, bias).relu())
                 break
+            signal = convolution(signal)
             if pool > 1:
                 signal = functional.max_pool1d(signal, pool)
             signal = signal.relu()  # after pooling: the same values for a third of the work

@@ -6,6 +6,7 @@ from torch import nn
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.category_embedding import CategoryEmbedding
+from hammingbox.victims.zoo.max_convolution import max_convolution, weights_of
 from hammingbox.victims.zoo.padding import is_text
 
 
@@ -47,9 +48,9 @@ class WordCNN(Victim):
     def head(self, embedded: Embedded, ids: Ids) -> Logits:
         """Filters over the text; windows that begin in the padding are masked."""
         mask = is_text(ids)
-        text = (self.dropout(embedded) * mask[:, :, None]).transpose(1, 2)  # (batch, dim, features)
+        text = self.dropout(embedded) * mask[:, :, None]
         pooled = []
         for width, convolution in zip(self.widths, self.convolutions, strict=True):
-            filtered = convolution(nn.functional.pad(text, (0, width - 1)))  # (batch, channels, features)
-            pooled.append(filtered.masked_fill(~mask[:, None], -torch.inf).amax(2).relu())
+            padded = nn.functional.pad(text, (0, 0, 0, width - 1))
+            pooled.append(max_convolution(padded, *weights_of(convolution), mask).relu())
         return self.output(self.dropout(torch.cat(pooled, 1)))

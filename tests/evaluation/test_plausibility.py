@@ -1,0 +1,67 @@
+"""Plausibility: pairs that the data never shows, and rows that look like no row of their class."""
+
+import torch
+
+from hammingbox.data.dataset import Dataset
+from hammingbox.data.schema import Feature, Schema
+from hammingbox.evaluation.plausibility import SeenPairs, plausibility_of
+
+SCHEMA = Schema(
+    (
+        Feature("city", ("Paris", "Lyon", "Rome")),
+        Feature("country", ("France", "Italy")),
+        Feature("amount", ("1", "2", "3", "1000"), "number"),
+    ),
+    ("ok", "fraud"),
+)
+
+
+def reference() -> Dataset:
+    """Paris and Lyon in France, Rome in Italy, small amounts; a few frauds with the large amount."""
+    generator = torch.Generator().manual_seed(0)
+    city = torch.randint(0, 3, (400,), generator=generator)
+    amount = torch.randint(0, 3, (400,), generator=generator)
+    labels = torch.zeros(400, dtype=torch.int64)
+    labels[:40], amount[:40] = 1, 3
+    return Dataset(SCHEMA, torch.stack([city, (city == 2).long(), amount], 1), labels, "shop")
+
+
+def test_pairs_that_never_occur_are_counted_where_the_attacker_wrote() -> None:
+    x = torch.tensor([[0, 0, 0], [0, 0, 0], [0, 1, 0], [0, 0, 0]])
+    written = torch.tensor([[2, 0, 0], [2, 1, 0], [0, 1, 1], [0, 0, 0]])
+    data = reference()
+    unseen = SeenPairs(SCHEMA, data.batch(torch.arange(len(data)))[0].long()).unseen(x, written)
+    # Rome in France; Rome in Italy; the row itself has Paris in Italy, which the attacker did not write; nothing.
+    assert unseen.tolist() == [1, 0, 0, 0]
+
+
+def test_a_value_that_the_data_does_not_have_makes_no_unseen_pair() -> None:
+    """Nothing is known about it: it is the anomaly that shows it."""
+    data = reference().take(torch.arange(40, 400))
+    pairs = SeenPairs(SCHEMA, data.batch(torch.arange(len(data)))[0].long())
+    assert pairs.unseen(torch.tensor([[0, 0, 0]]), torch.tensor([[0, 0, 3]])).tolist() == [0]
+
+
+def test_a_row_unlike_its_class_is_an_anomaly() -> None:
+    x = torch.tensor([[0, 0, 3], [0, 0, 3]])
+    written = torch.tensor([[0, 0, 1], [1, 0, 3]])  # a small amount; the large amount, taken for ok
+    found = plausibility_of(reference(), x, written, torch.tensor([0, 0]))
+    assert found.anomaly[0] < 0.95 < 0.99 < found.anomaly[1]
+    assert found.is_plausible.tolist() == [True, False]
+
+
+def test_a_pair_against_the_rule_of_the_class_is_less_typical() -> None:
+    """The tree knows that the city decides the country: Rome in France is rarer than Rome and France alone say."""
+    x = torch.tensor([[0, 0, 0]])
+    known, broken = (
+        plausibility_of(reference(), x, torch.tensor([row]), torch.tensor([0])).anomaly.item()
+        for row in ([2, 1, 0], [2, 0, 0])
+    )
+    assert known < 0.95 < broken
+
+
+def test_a_class_of_few_rows_says_nothing() -> None:
+    data = reference().take(torch.arange(30, 400))  # ten frauds
+    found = plausibility_of(data, torch.tensor([[0, 0, 0]]), torch.tensor([[0, 0, 1]]), torch.tensor([1]))
+    assert found.anomaly.isnan().all()
+    assert found.is_plausible.tolist() == [True]
