@@ -102,9 +102,7 @@ def main() -> None:
     oracle = Exhaustive(verdict=True, max_passes=MOST_PASSES)
     exact, seconds = attacked(oracle, victim, x, y, ThreatModel(space, most))
     cheapest = torch.where(exact.success, exact.cost, most + 1)
-    print(
-        f"{options.model}, {len(x)} caught frauds ({options.split}); cheapest evasions by enumeration in {seconds:.0f} s"
-    )
+    print(f"{options.model}, {len(x)} caught frauds ({options.split}), enumerated in {seconds:.0f} s")
     print(
         "| budget | attack | success | differs from enumeration | forward | backward | of all points | of oracle | s |"
     )
@@ -136,8 +134,8 @@ def main() -> None:
     broken = cheapest <= most
     print(
         f"cheapest evasion: exact on {int((found == cheapest)[broken].sum())} of {int(broken.sum())} breakable rows, "
-        f"{result.forward.double().mean():.0f} forward and {result.backward.double().mean():.0f} backward passes per row, "
-        f"{seconds:.0f} s"
+        f"{result.forward.double().mean():.0f} forward and {result.backward.double().mean():.0f} backward passes "
+        f"per row, {seconds:.0f} s"
     )
 
 

@@ -140,7 +140,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--fresh", action="store_true", help="draw from mutants without a verdict")
     parser.add_argument("--only", default="", help="files whose path contains this")
-    parser.add_argument("--limit", type=int, default=180, help="seconds of processor time for one mutant")
+    parser.add_argument("--limit", type=int, default=60, help="seconds of processor time for one mutant")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no mutant after this time")
     parser.add_argument("--least", type=float, default=0.0, help="exit with 1 below this score")
     parser.add_argument("--again", action="store_true", help="try mutants again that have a verdict")

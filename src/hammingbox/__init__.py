@@ -14,6 +14,7 @@ from hammingbox.attacks import (
     Attack,
     AttackResult,
     Auto,
+    BestFirst,
     Distribution,
     Evolution,
     Exhaustive,
@@ -55,6 +56,7 @@ from hammingbox.defences import (
     Batch,
     CertifiedTraining,
     Defence,
+    ExhaustiveTraining,
     HotFlipTraining,
     L2Ball,
     PAdvT,
@@ -103,6 +105,7 @@ from hammingbox.threat.candidates import Candidates, hamming
 from hammingbox.threat.goal import AnyOther, Direction, Goal, RowGoals, Target
 from hammingbox.threat.layout import Layout
 from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.threat.reachable import Reachable, with_reachable
 from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.rules.rules import Rules
 from hammingbox.threat.rules.unit import Unit
@@ -151,6 +154,7 @@ __all__ = [
     "Audit",
     "Auto",
     "Batch",
+    "BestFirst",
     "BlackBox",
     "Candidates",
     "Cascade",
@@ -175,6 +179,7 @@ __all__ = [
     "Exact",
     "Executor",
     "Exhaustive",
+    "ExhaustiveTraining",
     "FailedRow",
     "Feature",
     "FileError",
@@ -203,6 +208,7 @@ __all__ = [
     "Random",
     "Rate",
     "RayCluster",
+    "Reachable",
     "Relaxation",
     "RobustClassifier",
     "RowGoals",
@@ -271,6 +277,7 @@ __all__ = [
     "tree_victim",
     "verify",
     "victim",
+    "with_reachable",
     "wrap",
     "write_columns",
     "write_results",

@@ -17,7 +17,6 @@ from hammingbox.errors import InputError
 from hammingbox.threat.candidates import Candidates, Purse
 from hammingbox.threat.goal import RowGoals
 from hammingbox.types import (
-    Embedded,
     Logits,
     OptionFloat,
     PointFloat,
@@ -284,7 +283,9 @@ class Problem:
             gradients.append(gradient[:, 0])
         return torch.cat(losses), torch.cat(gradients)
 
-    def _with_computed_columns(self, embedded: Embedded, points: Slots) -> Embedded:
+    def _with_computed_columns(
+        self, embedded: Float[Tensor, "batch columns dim"], points: Slots
+    ) -> Float[Tensor, "batch columns dim"]:
         """Embedded rows with the vectors of what the computed columns of points hold, without a gradient."""
         with torch.no_grad():
             written = self.victim.embed(self.candidates.select(points))

@@ -66,11 +66,17 @@ class Distribution:
         return self.log_probabilities[:, None].expand(-1, slots.shape[1], -1).gather(2, options).sum(2)
 
     def mode(self, budget: int, purse: Purse | None = None) -> Slots:
-        """The likeliest row with as many changes as the budget allows; with prices, those that the purse can pay."""
+        """The likeliest row with as many changes as the budget allows.
+
+        With prices, all features together may be cheap, so only changes that are likelier than not are made, as far as
+        the purse can pay for them, and one at least.
+        """
         layout, odds = self.candidates.layout, self.option_log_odds
         if purse is not None:
             largest = layout.reduce(odds, lambda rectangle: rectangle.amax(-1))
-            return pack_samples(self.candidates, purse, budget, layout.argmax(odds)[:, None], largest[:, None])[:, 0]
+            likely = (largest > 0).scatter(1, largest.argmax(1, keepdim=True), True)
+            wanted = torch.where(likely, layout.argmax(odds), 0)
+            return pack_samples(self.candidates, purse, budget, wanted[:, None], largest[:, None])[:, 0]
         best = layout.reduce(odds, lambda rectangle: rectangle.amax(-1)).topk(min(budget, layout.features))
         chosen = torch.zeros(len(self.candidates), layout.features, dtype=torch.int64, device=self.log_pi.device)
         # The best slot of a feature that cannot change is slot 0.
@@ -110,12 +116,15 @@ class Distribution:
             budget: if given, each draw is projected to it: the changes with the largest noisy log-odds are kept.
             purse: what each row may spend. Projection is then a knapsack: changes are kept in the same order, and one
                 that cannot be paid any more is skipped.
-            spend: a draw with fewer changes than the budget allows gets the next ones in this order.
+            spend: a draw with fewer changes than the budget allows gets the next ones in this order; with a purse, only
+                a draw without any change gets one.
         """
         score, drawn = self.noisy_changes(random, samples)
         changed = score > 0
         if budget is not None and purse is not None:
-            wanted = drawn if spend else torch.where(changed, drawn, 0)
+            if spend:
+                changed = changed.scatter(2, score.argmax(2, keepdim=True), True)
+            wanted = torch.where(changed, drawn, 0)
             return pack_samples(self.candidates, purse, budget, wanted, score)
         if budget is not None:
             kept = torch.zeros_like(changed).scatter_(2, score.topk(budget, dim=2).indices, True)

@@ -21,8 +21,8 @@ class SparseRS(Search):
     """Holds epsilon changes. Each step exchanges some of them for random ones and keeps the result if it is not worse.
 
     The share of changes exchanged decreases on the schedule of Croce et al.'s L0 attack, scaled to `steps` steps. At
-    least one change is exchanged. A row leaves as soon as it is broken. Where changes have prices, a row holds as many
-    as it can pay; those that stay are paid before the new ones.
+    least one change is exchanged. A row leaves as soon as it is broken. With prices, the number of changes may rise
+    or fall by one; those that stay are paid before the new ones.
 
     Cost: at most 2 + steps forward passes per row.
 
@@ -88,9 +88,9 @@ def _exchanged(problem: Problem, here: Slots, count: int, random: RowRandom) -> 
 
 
 def _paid_exchange(problem: Problem, here: Slots, share: float, random: RowRandom) -> Slots:
-    """Drops a share of the changes and adds random ones as long as they can be paid, also of the same features."""
+    """Drops a share of the changes and adds about as many random ones that can be paid, also of the same features."""
     fresh, take = (part[:, 0] for part in random_changes(problem, random, 1))
-    (drop,) = random.uniform(1, here.shape[1]).unbind(1)
+    drop, more = random.uniform(1 + here.shape[1]).split([here.shape[1], 1], 1)
     changed = here != 0
     place = drop.masked_fill(~changed, -1.0).argsort(dim=1, descending=True, stable=True).argsort(dim=1)
     count = (share * changed.sum(1)).round().clamp(min=1)
@@ -98,4 +98,7 @@ def _paid_exchange(problem: Problem, here: Slots, share: float, random: RowRando
     points, priority = torch.where(kept, here, fresh), take + kept
     if problem.purse is None:
         return points
-    return pack_samples(problem.candidates, problem.purse, problem.budget, points[:, None], priority[:, None])[:, 0]
+    room = (changed.sum(1, keepdim=True) - 1 + (3 * more).long()).clamp(
+        1, problem.budget
+    )  # one fewer, as many, one more
+    return pack_samples(problem.candidates, problem.purse, room, points[:, None], priority[:, None])[:, 0]

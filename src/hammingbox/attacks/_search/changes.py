@@ -27,7 +27,9 @@ def read_changes(problem: Problem, genes: Genes) -> tuple[Changes, Changes]:
     batch, size, budget = place.shape
     feature = able.gather(1, place.flatten(1))
     count = choices.gather(1, feature)
-    digit = 1 + (genes[..., 1].flatten(1) * count).long()
+    place = genes[..., 1].flatten(1)
+    # Where changes have prices, a point has as many pairs as features, and some of them must be able to change nothing.
+    digit = 1 + (place * count).long() if problem.purse is None else (place * (count + 1)).long().minimum(count)
     rows = torch.arange(batch, device=feature.device)[:, None].expand_as(feature)
     slot = candidates.nth_valid(rows, feature, torch.where(count > 0, digit, 0))
     return feature.view(batch, size, budget), slot.view(batch, size, budget)

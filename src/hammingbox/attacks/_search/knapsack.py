@@ -24,7 +24,7 @@ def tolls_of(candidates: Candidates) -> Tolls:
 def pack(
     candidates: Candidates,
     purse: Purse,
-    budget: int,
+    budget: int | Int64[Tensor, "points"],
     rows: PointRows,
     slots: PointSlots,
     priority: Float[Tensor, "points features"],
@@ -39,7 +39,7 @@ def pack(
     Args:
         candidates: give the tolls.
         purse: what each row may spend.
-        budget: the largest number of changed features.
+        budget: the largest number of changed features, of all points or of each.
         rows: the row of each point.
         slots: the points.
         priority: of each feature's change; the largest comes first.
@@ -47,7 +47,8 @@ def pack(
     real = slots != 0
     order = priority.masked_fill(~real, -torch.inf).argsort(dim=1, descending=True, stable=True)
     toll = tolls_of(candidates)[rows[:, None], candidates.layout.starts + slots]  # (points, features, 2)
-    left, room = purse[rows], torch.full_like(rows, budget)
+    left = purse[rows]
+    room = budget if isinstance(budget, Tensor) else torch.full_like(rows, budget)
     kept = torch.zeros_like(real)
     for feature in order[:, : int(real.sum(1).max()) if len(rows) else 0].unbind(1):
         price = toll.gather(1, feature[:, None, None].expand(-1, 1, 2))[:, 0]
@@ -61,14 +62,15 @@ def pack(
 def pack_samples(
     candidates: Candidates,
     purse: Purse,
-    budget: int,
+    budget: int | Int64[Tensor, "batch samples"],
     slots: ManySlots,
     priority: Float[Tensor, "batch samples features"],
 ) -> ManySlots:
     """`pack` for the same number of points of every row."""
     batch, samples, _ = slots.shape
     rows = torch.arange(batch, device=slots.device).repeat_interleave(samples)
-    return pack(candidates, purse, budget, rows, slots.flatten(0, 1), priority.flatten(0, 1)).view_as(slots)
+    most = budget.flatten() if isinstance(budget, Tensor) else budget
+    return pack(candidates, purse, most, rows, slots.flatten(0, 1), priority.flatten(0, 1)).view_as(slots)
 
 
 def affordable_moves(problem: Problem, slots: Slots) -> OptionMask:

@@ -82,15 +82,15 @@ def paid_exchanges(
 ) -> ManySlots:
     """`exchanges` where changes have prices: the news is paid first, then what remains of the row, then other news.
 
-    A dear change makes the row give several cheap ones back. Where it takes the place of a dearer one, the changes that
-    pi draws for other features are added as long as they can be paid.
+    A dear change makes the row give several cheap ones back. Where all changes together are cheap, nothing would ever
+    have to be given back: the row therefore keeps only the changes that the draw makes too, and gets the other changes
+    that the draw makes.
     """
     score, drawn = pi.noisy_changes(random, samples)
     present = here[:, None].expand_as(drawn)
     taken = score.masked_fill(drawn == present, -torch.inf).argmax(2, keepdim=True)
-    wanted = torch.where(present != 0, present, torch.where(score > 0, drawn, 0)).scatter(
-        2, taken, drawn.gather(2, taken)
-    )
+    wanted = torch.where(score > 0, torch.where(present != 0, present, drawn), 0)
+    wanted = wanted.scatter(2, taken, drawn.gather(2, taken))
     # Scores are log-odds with noise: far below 1e4.
     priority = (score + 1e4 * (present != 0)).scatter(2, taken, torch.inf)
     return pack_samples(pi.candidates, purse, budget, wanted, priority)

@@ -1,7 +1,7 @@
 """Random points within the budget."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from torch import Tensor
 
 from hammingbox.attacks._search.knapsack import pack_samples
@@ -13,12 +13,12 @@ from hammingbox.types import ManySlots
 def random_points(problem: Problem, random: RowRandom, samples: int) -> ManySlots:
     """Points with epsilon random features changed to random valid slots; fewer where fewer features can change.
 
-    Where changes have prices, a point has a random change of every feature, packed into the purse in random order.
+    Where changes have prices, a random number of features changes, in random order, as long as they can be paid.
     """
     candidates = problem.candidates
     if problem.purse is not None:
         slots, key = random_changes(problem, random, samples)
-        return pack_samples(candidates, problem.purse, problem.budget, slots, key)
+        return pack_samples(candidates, problem.purse, random_counts(problem, random, samples), slots, key)
     batch, features = len(candidates), candidates.layout.features
     choices = (candidates.counts - 1)[:, None].expand(batch, samples, features)
     noise = random.uniform(samples, 2, features)
@@ -45,3 +45,8 @@ def random_changes(
     rows = torch.arange(batch, device=key.device)[:, None].expand(batch, samples * features)
     feature = torch.arange(features, device=key.device).repeat(samples).expand(batch, -1)
     return candidates.nth_valid(rows, feature, digit.flatten(1)).view(batch, samples, features), key
+
+
+def random_counts(problem: Problem, random: RowRandom, samples: int) -> Int64[Tensor, "batch samples"]:
+    """Random numbers of changes, from 1 to the budget: a purse that pays for everything says nothing about them."""
+    return 1 + (random.uniform(samples) * problem.budget).long().clamp(max=problem.budget - 1)

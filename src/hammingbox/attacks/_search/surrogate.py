@@ -8,7 +8,7 @@ from hammingbox.attacks._search.changes import Changes, read_changes, write_chan
 from hammingbox.attacks._search.guide import Answers, Gains, Guide
 from hammingbox.attacks._search.incumbent import Incumbent
 from hammingbox.attacks._search.knapsack import pack_samples
-from hammingbox.attacks._search.random_points import random_changes
+from hammingbox.attacks._search.random_points import random_changes, random_counts
 from hammingbox.attacks._search.visited import Visited, first_in_row
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
@@ -95,7 +95,7 @@ class AdditiveSurrogate(Guide):
     ) -> tuple[ManySlots, Bool[Tensor, "batch count"]]:
         """`new_starts` where changes have prices. A restart keeps a random share of the best row's changes.
 
-        Every other restart keeps none of them. What is kept is paid first, then random changes.
+        Every other restart keeps none of them. What is kept is paid first, then a random number of random changes.
         """
         slots, key = random_changes(problem, random, _POOL)
         coin = random.uniform(_POOL, 1 + slots.shape[2])
@@ -105,10 +105,9 @@ class AdditiveSurrogate(Guide):
         kept = keeps & (known != 0)
         wanted = torch.where(kept, known, slots)
         assert problem.purse is not None
-        points = pack_samples(problem.candidates, problem.purse, problem.budget, wanted, key + kept)
-        owner = torch.arange(len(rows), device=rows.device).repeat_interleave(_POOL)
-        logits = self._logits(rows, self.layout.starts + points)
-        expected = problem.judge(owner, logits.flatten(0, 1)).loss.view(len(rows), _POOL)
+        room = random_counts(problem, random, _POOL)
+        points = pack_samples(problem.candidates, problem.purse, room, wanted, key + kept)
+        expected = problem.predicted_loss(self._logits(rows, self.layout.starts + points))
         keys = self.visited.keys(points)
         new = ~self.visited.knows(rows, keys) & first_in_row(keys)
         top = expected.masked_fill(~new, -torch.inf).topk(count).indices[..., None]
@@ -133,17 +132,17 @@ class AdditiveSurrogate(Guide):
     def learn(self, rows: Int64[Tensor, "batch"], points: ManySlots, logits: Answers) -> None:
         """Makes one step of Kaczmarz' method per point."""
         queried, changed = logits.isfinite().all(2), points != 0
-        # Which options take a share of the error: those that change something, at points that were evaluated.
-        shared = (changed & queried[..., None]).to(logits.dtype)[..., None].unbind(1)
-        changes = changed.sum(2).clamp(min=1)[..., None, None].unbind(1)
+        # The error is shared equally by the changes of a point that was evaluated: divided by infinity for the others.
+        changes = changed.sum(2, keepdim=True).clamp(min=1).to(logits.dtype)
+        parts = torch.where(changed & queried[..., None], changes, torch.inf)[..., None].unbind(1)
         rise = torch.where(queried[..., None], logits - self.clean[rows][:, None], 0.0)[:, :, None].unbind(1)
         options = (rows[:, None, None] * self.layout.options + self.layout.starts + points).transpose(0, 1).flatten(1)
         table = self.worth.view(-1, self.worth.shape[2])  # (batch x options, classes)
         shape = (len(rows), points.shape[2], -1)
-        for place, target, share, count in zip(options.unbind(0), rise, shared, changes, strict=True):
-            worth = table.index_select(0, place)
-            error = target - worth.view(shape).sum(1, keepdim=True)
-            table.index_copy_(0, place, worth + (error / count * share).flatten(0, 1))
+        for place, target, part in zip(options.unbind(0), rise, parts, strict=True):
+            worth = table.index_select(0, place).view(shape)
+            error = target - worth.sum(1, keepdim=True)
+            table.index_copy_(0, place, (worth + error / part).flatten(0, 1))
 
 
 def _changes_to_keep(restarts: RowInt, budget: int) -> RowInt:
