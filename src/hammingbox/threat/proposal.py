@@ -108,7 +108,9 @@ def _sections(sample: Sample, data: Dataset, explained: set[frozenset[int]]) -> 
     def is_new(*columns: int) -> bool:
         return not any(known.issuperset(columns) for known in explained)
 
-    groups = [({"kind": "one_hot", "columns": [name[c] for c in group]}, "") for group in one_hot_groups(sample)]
+    groups: Entries = [
+        ({"kind": "one_hot", "columns": [name[c] for c in group]}, "") for group in one_hot_groups(sample)
+    ]
     yield "Exactly one of these columns is on", groups
     computed = [f"{quoted[a]} == {quoted[b]}" for a, b in equal(sample)]
     computed += [f"{quoted[c]} == {quoted[a]} {sign} {quoted[b]}" for c, sign, a, b in sums(sample)]
