@@ -8,6 +8,7 @@ Ray is started here.
 """
 
 import argparse
+import logging
 import sys
 import tempfile
 from collections.abc import Callable
@@ -150,7 +151,7 @@ def main() -> None:
     if "ray" in options.only:
         import ray
 
-        ray.init(num_cpus=4, include_dashboard=False, logging_level="ERROR")
+        ray.init(num_cpus=4, include_dashboard=False, logging_level=logging.ERROR)
         kinds["ray"] = lambda workers: RayCluster("auto", workers=workers)
     agree = compare(kinds, options) if {"processes", "ray"} & set(options.only) else True
     if "driver" in options.only:

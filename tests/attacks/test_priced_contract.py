@@ -34,11 +34,19 @@ def best_margins(space: str, rows: int, budget: int) -> Tensor:
     return torch.stack(found)
 
 
-@pytest.mark.parametrize("space", SPACES)
-@pytest.mark.parametrize("attack", ATTACK_LIST)
+CONTRACTS = [
+    pytest.param(attack.values[0], space, id=f"{attack.id}-{space}")
+    for attack in ATTACK_LIST
+    for space in SPACES
+    if space in ("everything", "prices and few changes", "gain")
+    or attack.id in ("auto", "pcaa", "swap", "local", "oracle")
+]
+
+
+@pytest.mark.parametrize(("attack", "space"), CONTRACTS)
 def test_contract(attack: Attack, space: str) -> None:
     victim = priced_victim()
-    x, y = priced_rows(victim, rows=6)
+    x, y = priced_rows(victim, rows=5)
     for budget in BUDGETS.get(space, (12,)):
         threat = ThreatModel(SPACES[space], budget)
         rules = SPACES[space].rules

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -42,6 +43,7 @@ from toys.workers import (
     MovedVictim,
     OnceDyingVictim,
     RaisingVictim,
+    UnbuildableVictim,
     UnsendableVictim,
 )
 
@@ -59,7 +61,7 @@ def records(folder: Path) -> list[tuple[object, ...]]:
     return found
 
 
-def run(victim: Victim, case: Case, executor: Executor | None = None, **settings: int) -> Evaluation:
+def run(victim: Victim, case: Case, executor: Executor | None = None, **settings: Any) -> Evaluation:
     return evaluate(victim, case[1], case[2], ATTACKS["ga"](), executor=executor, **settings)
 
 
@@ -179,6 +181,10 @@ def test_errors_about_the_run_pass_through(case: Case, two: Processes) -> None:
         assert store.runs()[0].refused
     with pytest.raises(InputError, match=r"can be sent to other processes, got UnsendableVictim.*leave out --workers"):
         run(UnsendableVictim(), case, two)
+    unbuildable = UnbuildableVictim()
+    for _ in range(2):  # the second time nobody is sent it again, and what the other worker says is not mistaken
+        with pytest.raises(InputError, match=r"expected to rebuild the victim in a worker, got OSError: the licence"):
+            run(unbuildable, case, two)
     same_rows(run(case[0].victim, case, two).rows, run(case[0].victim, case, batch_size=8).rows)
 
 

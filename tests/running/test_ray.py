@@ -18,6 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # those of Ray itself
 
 
 PATIENCE = {
+    "RAY_worker_niceness": "0",
     "RAY_agent_register_timeout_ms": "300000",
     "RAY_worker_register_timeout_seconds": "300",
     "RAY_health_check_initial_delay_ms": "0",
@@ -49,7 +50,7 @@ def cluster() -> Iterator[Any]:
             patch.setenv(name, value)
         try:
             head = {"num_cpus": 1, "include_dashboard": False, **ports()}
-            found = Cluster(initialize_head=True, head_node_args=head)
+            found: Any = Cluster(initialize_head=True, head_node_args=head)
             for _ in range(2):
                 found.add_node(num_cpus=1, **ports())
         except Exception as error:

@@ -71,7 +71,8 @@ SPACES = {
     "sum": _ruled(unit=EURO, columns=_prices("total"), derived=(TOTAL,)),
     "everything": _ruled(
         unit=EURO, columns=_prices("total"), relations=(DETERMINES, ORDER, PAIRS), derived=(TOTAL,), changes=4),
-    "relations alone": _ruled(relations=(DETERMINES, PAIRS), derived=(TOTAL,)),
+    "relations alone": _ruled(
+        columns=(ColumnRule("worth", frozen=True),), relations=(DETERMINES, PAIRS), derived=(TOTAL,)),
     "gain": _ruled(unit=EURO, columns=_prices(), gain=Gain(column="worth", margin=2)),
 }  # fmt: skip
 
@@ -82,14 +83,14 @@ def priced_victim(seed: int = 0) -> ToyVictim:
 
 
 def priced_rows(victim: Victim, rows: int = 10, seed: int = 1) -> tuple[Ids, Labels]:
-    """Rows that keep the rules, but for the last two, with the victim's own answers as labels."""
+    """Rows that keep the rules, but for the last two of more than two, with the victim's own answers as labels."""
     generator = torch.Generator().manual_seed(seed)
     every = every_row()
     order = torch.randperm(len(every), generator=generator)
     rules = SPACES["everything"].rules
     keeps = torch.stack(list(rules.breaks(every).values())).any(0).logical_not()
     good, bad = order[keeps[order]], order[~keeps[order]]
-    ids = every[torch.cat([good[: rows - 2], bad[:2]])]
+    ids = every[torch.cat([good[: max(rows - 2, 1)], bad[: min(2, rows - 1)]])]
     training = victim.training
     labels = victim.eval()(ids).argmax(1)
     victim.train(training)
@@ -105,5 +106,6 @@ def every_row() -> Tensor:
 def allowed_rows(space: RuledSpace, x: Tensor, budget: int) -> Tensor:
     """All rows that the rules let a row become within a budget: no slots, no options."""
     rows = every_row()
+    rows = rows[rows[:, -1] == x[-1]]  # nobody may change the worth
     clean = x.expand_as(rows)
     return rows[space.rules.hold(clean, rows) & space.affords(clean, rows, budget)]

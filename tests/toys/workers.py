@@ -70,6 +70,16 @@ class UnsendableVictim(ToyVictim):
         self.lock = threading.Lock()
 
 
+class UnbuildableVictim(ToyVictim):
+    """Can be sent, but not rebuilt."""
+
+    def __init__(self) -> None:
+        super().__init__(CARDINALITIES)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        raise OSError("the licence server is not here")
+
+
 class MovedVictim(ToyVictim):
     """Notes in a folder which device it is moved to, as if every device was there."""
 

@@ -67,7 +67,7 @@ class Auto(Search):
             last: no larger budget follows, so all queries may be spent.
         """
         if problem.purse is not None:
-            return self._priced().stages(problem)
+            return tuple(stage.attack for stage in self._priced().stages(problem))
         if problem.victim.has_gradient and self.queries is None:
             if problem.budget == 1:
                 exact = Exhaustive(objective=self.objective, verdict=True, max_passes=_NO_LIMIT)

@@ -1,12 +1,14 @@
 """What `auto` does where changes have prices: how much it searches for each row, and its cheapest evasions."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 
 from hammingbox.attacks._search.affordable_points import affordable_points
 from hammingbox.attacks._search.incumbent import Incumbent
+from hammingbox.attacks._search.knapsack import tolls_of
 from hammingbox.attacks._search.search import Search
 from hammingbox.attacks.cost import Passes
 from hammingbox.attacks.evolution import Evolution
@@ -25,10 +27,24 @@ FEW_POINTS = 512
 CHEAPER_POINTS = 2**14
 """If no more points than this are cheaper than a known evasion, they are enumerated: the cheapest one is then exact."""
 
-_SHARE = {True: 24, False: 12}
+_SHARE = {True: 21, False: 11}
 """A row's searches get as many passes as one in so many of its affordable points, with a gradient and without."""
 
-_LEAST_PASSES = {True: 100, False: 100}
+_LEAST_PASSES = {True: 128, False: 200}
+"""They get at least so many: the first two searches."""
+
+
+class Stage(NamedTuple):
+    """An attack of the sequence.
+
+    Attributes:
+        attack: what runs.
+        only_cheap: without the changes that take more than half of what a row may spend. A walk that has paid for a
+            dear change sees little of what cheap ones could do together. Rows without dear changes leave it out.
+    """
+
+    attack: Search
+    only_cheap: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,27 +62,30 @@ class PricedAuto:
     objective: Objective
     minimum: bool
 
-    def stages(self, problem: Problem) -> tuple[Search, ...]:
+    def stages(self, problem: Problem) -> tuple[Stage, ...]:
         """The attacks in order, the cheapest first."""
         objective, limit = self.objective, problem.meter.limit
         few = FEW_POINTS if limit is None else limit
-        enumeration = Exhaustive(objective=objective, verdict=True, max_passes=few, skip=True)
+        enumeration = Stage(Exhaustive(objective=objective, verdict=True, max_passes=few, skip=True))
         if limit is not None:
-            return (enumeration, Local(objective=objective, steps=limit))
+            return (enumeration, Stage(Local(objective=objective, steps=limit)))
         if problem.victim.has_gradient:
             return (
                 enumeration,
-                Swap(objective=objective, steps=8, tries=8, patience=4, starts=4),
-                PCAA(objective=objective, rounds=PCAA.rounds // 2),
-                Swap(objective=objective, steps=4, tries=192),
-                Swap(objective=objective, steps=100, patience=4, fresh=True),
-                Evolution(objective=objective, generations=9),
+                Stage(Swap(objective=objective, steps=5, tries=8), only_cheap=True),
+                Stage(Swap(objective=objective, steps=7, tries=8, patience=4, starts=4)),
+                Stage(Swap(objective=objective, steps=12, tries=8, patience=4, starts=4, fresh=True)),
+                Stage(PCAA(objective=objective, rounds=PCAA.rounds // 2)),
+                Stage(Swap(objective=objective, steps=4, tries=192)),
+                Stage(Swap(objective=objective, steps=100, patience=4, fresh=True)),
+                Stage(Evolution(objective=objective, generations=9)),
             )
         return (
             enumeration,
-            Local(objective=objective, sweep=64, steps=16),
-            Local(objective=objective),
-            Evolution(objective=objective),
+            Stage(Local(objective=objective, sweep=32, steps=6), only_cheap=True),
+            Stage(Local(objective=objective, sweep=48, steps=10)),
+            Stage(Local(objective=objective)),
+            Stage(Evolution(objective=objective)),
         )
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
@@ -77,43 +96,42 @@ class PricedAuto:
 
     def search_passes(self, problem: Problem) -> Passes:
         """The sum over the stages that a row takes part in. The search for cheaper evasions may repeat them."""
+        points = affordable_points(problem, torch.arange(len(problem), device=problem.rows.device))
         total = Passes.of(problem, 0.0)
-        points = _points(problem)
-        for number, attack in enumerate(self.stages(problem)):
-            passes = attack.search_passes(problem)
-            part = self._takes_part(problem, points, number)
+        for stage, part in self._plan(problem, points):
+            passes = stage.attack.search_passes(problem)
             total += Passes(passes.forward * part, passes.backward * part)
         return total + Passes.unknown(problem) if self.minimum else total
 
     def _stages(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         rows = best.open_rows()
-        if len(rows) == 0:
-            return
         points = torch.zeros(len(problem), dtype=torch.float64, device=rows.device)
         points[rows] = affordable_points(problem, rows)
-        for number, attack in enumerate(self.stages(problem)):
-            part = self._takes_part(problem, points, number)
+        for number, (stage, part) in enumerate(self._plan(problem, points), 1):
             absent = ~part & ~best.settled  # they stand aside in this stage
             best.settled |= absent
             rows = best.open_rows()
             if len(rows):
-                attack.search(problem, random, best)
-                problem.meter.stage[problem.rows[rows]] = number + 1
+                stage.attack.search(_only_cheap(problem) if stage.only_cheap else problem, random, best)
+                problem.meter.stage[problem.rows[rows]] = number
             best.settled &= ~absent
 
-    def _takes_part(self, problem: Problem, points: RowFloat, number: int) -> RowMask:
-        """Rows that take part in a stage: the enumeration for few points, searches within the row's share of passes."""
-        limit = problem.meter.limit
+    def _plan(self, problem: Problem, points: RowFloat) -> Iterator[tuple[Stage, RowMask]]:
+        """The stages and the rows that take part: the enumeration for few points, searches within a row's share."""
+        limit, white = problem.meter.limit, problem.victim.has_gradient
         few = points <= (FEW_POINTS if limit is None else limit)
-        if number == 0 or limit is not None:
-            return few if number == 0 else ~few
-        stages: Sequence[Search] = self.stages(problem)[1 : number + 1]
-        white = problem.victim.has_gradient
-        passes = Passes.of(problem, 0.0)
-        for attack in stages:
-            passes += attack.search_passes(problem)
         share = (points / _SHARE[white]).clamp(min=_LEAST_PASSES[white])
-        return ~few & ((passes.forward + passes.backward <= share) | torch.full_like(few, number == 1))
+        spent, searches = torch.zeros_like(points), torch.zeros_like(problem.rows)
+        enumeration, *others = self.stages(problem)
+        yield enumeration, few
+        for stage in others:
+            passes = stage.attack.search_passes(problem)
+            bound = passes.forward + passes.backward
+            part = ~few & ((spent + bound <= share) | (searches == 0))
+            if stage.only_cheap:
+                part = part & _has_dear_changes(problem)
+            spent, searches = spent + bound * part, searches + part
+            yield stage, part
 
     # The cheapest evasion --------------------------------------------------------------------------------------
 
@@ -155,5 +173,20 @@ def _below(problem: Problem, ticks: RowInt) -> Problem:
     return problem.with_purse(purse)
 
 
-def _points(problem: Problem) -> RowFloat:
-    return affordable_points(problem, torch.arange(len(problem), device=problem.rows.device))
+def _half(problem: Problem) -> Purse:
+    """A purse with half the ticks."""
+    assert problem.purse is not None
+    purse: Purse = problem.purse.clone()
+    purse[:, 1] //= 2
+    return purse
+
+
+def _has_dear_changes(problem: Problem) -> RowMask:
+    """Rows with changes that take more than half of what may be spent."""
+    dear = tolls_of(problem.candidates)[..., 1] > _half(problem)[:, None, 1]
+    return (problem.candidates.moves & dear).any(1)
+
+
+def _only_cheap(problem: Problem) -> Problem:
+    """The same purse, without the changes that take more than half of it."""
+    return replace(problem, candidates=problem.candidates.within(_half(problem)))

@@ -8,7 +8,7 @@ from tempfile import mkdtemp
 from typing import Any
 from weakref import finalize
 
-from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of
+from hammingbox.auditing.job import ATTACKS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of, usual_budgets
 from hammingbox.auditing.result import Audit
 from hammingbox.data.read_columns import Frame, source_name
 from hammingbox.data.reading import Reading
@@ -99,7 +99,7 @@ def audit(
         task=task,
         split="test" if test is not None else split_of(reading),
         rows_per_class=rows_per_class,
-        budgets=_budgets(budgets, space, largest),
+        budgets=_budgets(budgets, space, largest, len(task.splits.schema.features)),
         positive=None if positive is None else str(positive),
         space=space,
         changes=changes,
@@ -148,7 +148,9 @@ def _space(threat: ThreatModel | Space | None) -> tuple[Space | None, int | None
     raise InputError(f"expected a threat model or a space for `threat`, got {type(threat).__name__}.")
 
 
-def _budgets(budgets: Sequence[int | float | str] | None, space: Space | None, largest: int | None) -> Sequence[int]:
+def _budgets(
+    budgets: Sequence[int | float | str] | None, space: Space | None, largest: int | None, features: int
+) -> Sequence[int]:
     """Budgets in changes, or in ticks where the space has prices.
 
     Raises:
@@ -164,7 +166,7 @@ def _budgets(budgets: Sequence[int | float | str] | None, space: Space | None, l
         if largest is None:
             raise InputError("expected budgets where changes have prices, got none. Pass budgets=[1, 10].")
         return [largest]
-    return BUDGETS if largest is None else range(1, largest + 1)
+    return usual_budgets(features) if largest is None else range(1, largest + 1)
 
 
 def _opened(model: Any, schema: Schema, types: dict[str, Any], name: str, *, is_kept: bool) -> tuple[Checkpoint, str]:

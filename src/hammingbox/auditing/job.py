@@ -117,6 +117,11 @@ class AuditJob:
         )
 
 
+def usual_budgets(features: int) -> list[int]:
+    """The budgets of an audit whose user names none, as far as a table has that many columns."""
+    return [budget for budget in BUDGETS if budget <= features]
+
+
 def split_of(reading: Reading | None) -> str:
     """Which rows are audited: the test rows where the user says which those are, or else all rows.
 

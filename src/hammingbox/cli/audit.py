@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of
+from hammingbox.auditing.job import ATTACKS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of, usual_budgets
 from hammingbox.auditing.result import Audit
 from hammingbox.cli.class_tables import show_class_budgets, show_what_if
 from hammingbox.cli.console import plain, print_json, progress, say
@@ -105,7 +105,7 @@ def audit(
         task=task,
         split=split or split_of(reading),
         rows_per_class=rows_per_class,
-        budgets=budgets_from(budgets, space, BUDGETS),
+        budgets=budgets_from(budgets, space, usual_budgets(len(task.splits.schema.features))),
         positive=positive,
         space=space,
         goal=goal_from(sources, targets),

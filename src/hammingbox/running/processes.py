@@ -115,7 +115,7 @@ class _Worker:
     def prepare(self, parcel: Parcel) -> None:
         """Sends a run, with the parts that the worker does not have."""
         new = {key: content for key, content in parcel.parts.items() if key not in self.held}
-        self.send(("run", new, parcel.run, list(parcel.parts)))
+        self.send(("run", parcel.number, new, parcel.run, list(parcel.parts)))
         self.held = set(parcel.parts)
 
     def end(self) -> int:
@@ -185,8 +185,10 @@ class _ProcessCrew(Crew):
             if kind == "passed":
                 return Passed(rest[0])
             if kind == "refused":
-                worker.held = set()
-                raise unpacked_error(rest[0])
+                number, error = rest
+                if self._parcel is not None and number == self._parcel.number:  # not a run that was broken off
+                    raise unpacked_error(error)
+                continue
             ticket, answer = rest
             worker.tickets.remove(ticket)
             if isinstance(answer, bytes):

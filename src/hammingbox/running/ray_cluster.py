@@ -1,14 +1,17 @@
 """`RayCluster`: a run on the machines of a Ray cluster. Actors compute, the driver alone records."""
 
 import importlib
+import logging
 import platform
 import signal
 import socket
+import sys
 import threading
 import warnings
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
@@ -99,9 +102,15 @@ class RayCluster(CrewExecutor):
 
 
 class RayWorker:
-    """One actor."""
+    """One actor.
 
-    def __init__(self, device: str | None) -> None:
+    Args:
+        device: where the victim runs.
+        paths: where the driver finds modules; those folders that this machine has too are searched last.
+    """
+
+    def __init__(self, device: str | None, paths: Sequence[str] = ()) -> None:
+        sys.path += [path for path in paths if path not in sys.path and Path(path).is_dir()]
         self._tables: Mapping[int, Any] = {}
         self._bench = Workbench(self._fetch, device)
 
@@ -146,7 +155,7 @@ class _Actor:
         self.handle, self.hello = handle, hello
         self.tickets: deque[int] = deque()
         self.answers: dict[Any, int] = {}
-        self.prepared: list[Any] = []
+        self.prepared: dict[Any, int] = {}
         self.held: set[Key] = set()
         self.is_ready, self.last = False, float("inf")
 
@@ -185,7 +194,7 @@ class _RayCrew(Crew):
             num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD", **gpus
         )
         # Ray shows an actor the GPUs that it owns, and no others.
-        handle = kind.remote("cuda" if gpus else self._device)
+        handle = kind.remote("cuda" if gpus else self._device, [*filter(None, sys.path), str(Path.cwd())])
         return _Actor(handle, handle.hello.remote())
 
     def _share(self, tensor: Tensor) -> int:
@@ -205,7 +214,8 @@ class _RayCrew(Crew):
 
     def _tell(self, actor: _Actor, parcel: Parcel) -> None:
         new = {key: part for key, part in self._parts.items() if key not in actor.held}
-        actor.prepared.append(actor.handle.prepare.remote(new, parcel.run, list(parcel.parts), self._tables))
+        told = actor.handle.prepare.remote(new, parcel.run, list(parcel.parts), self._tables)
+        actor.prepared[told] = parcel.number
         actor.held = set(parcel.parts)
 
     def is_ready(self) -> bool:
@@ -238,9 +248,9 @@ class _RayCrew(Crew):
             if done[0] in actor.answers:
                 return self._answered(actor, done[0], *found)
             if done[0] in actor.prepared:
-                actor.prepared.remove(done[0])
-                if found is not None:
-                    actor.held = set()
+                number = actor.prepared.pop(done[0])
+                # A run that was broken off is nobody's any more.
+                if found is not None and self._parcel is not None and number == self._parcel.number:
                     raise unpacked_error(found)
                 continue
             versions, where, system = found
@@ -325,7 +335,7 @@ def _connect(ray: Any, address: str) -> None:
     is_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGTERM)
     try:
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=False)
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
     except ConnectionError as error:
         raise WorkerError(f"expected a Ray cluster at {address!r}, got none ({reason_of(error)}). {remedy}") from error
     except (RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:

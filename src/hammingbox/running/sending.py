@@ -8,6 +8,7 @@ import io
 import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import cloudpickle
@@ -38,10 +39,12 @@ class Parcel:
     Attributes:
         parts: victim, data and space, pickled; each is sent to a worker that does not have it yet.
         run: the rest, pickled; it names the parts.
+        number: tells the run from earlier ones.
     """
 
     parts: Mapping[Key, bytes]
     run: bytes
+    number: int
 
 
 class Packing:
@@ -54,6 +57,7 @@ class Packing:
     def __init__(self, share: Share) -> None:
         self._share = share
         self._held: dict[Key, tuple[object, bytes]] = {}
+        self._numbers = count()
 
     def pack(self, spec: RunSpec) -> Parcel:
         """The run as bytes. Parts of the run before that it does not have are forgotten.
@@ -70,7 +74,7 @@ class Packing:
         self._held = {key: self._held.get(key) or (part, self._bytes(key[0], part)) for key, part in parts.items()}
         names = {id(part): key for key, part in parts.items()}
         run = self._bytes("run", spec, names)
-        return Parcel({key: content for key, (_, content) in self._held.items()}, run)
+        return Parcel({key: content for key, (_, content) in self._held.items()}, run, next(self._numbers))
 
     def _bytes(self, what: str, value: object, names: Mapping[int, Key] | None = None) -> bytes:
         file = io.BytesIO()

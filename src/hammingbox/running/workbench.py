@@ -52,18 +52,24 @@ class Workbench:
         """
         self._spec = None
         self._parts = {key: part for key, part in self._parts.items() if key in needed}
-        for key, content in parts.items():
-            try:
-                part = unpack(content, self.fetch, {})
-            except Exception as error:  # a module that is not installed here, or whatever the user's code raises
-                raise InputError(
-                    f"expected to rebuild the {key[0]} in a worker, got {reason_of(error)} "
-                    "Its module must be importable there: install it, or leave out --workers and --ray."
-                ) from error
+        self._parts |= {key: self._rebuilt(key, content) for key, content in parts.items()}
+        for key in needed:
+            if isinstance(found := self._parts[key], InputError):
+                raise found
+        self._spec = unpack(run, self.fetch, self._parts)
+
+    def _rebuilt(self, key: Key, content: bytes) -> object:
+        """A part, or the error that is raised when a run needs it: the driver sends a part only once."""
+        try:
+            part = unpack(content, self.fetch, {})
             if isinstance(part, Victim):
                 part = part.eval() if self.device is None else part.to(self.device).eval()
-            self._parts[key] = part
-        self._spec = unpack(run, self.fetch, self._parts)
+        except Exception as error:  # a module that is not installed here, or whatever the user's code raises
+            return InputError(
+                f"expected to rebuild the {key[0]} in a worker, got {reason_of(error)}. "
+                "Its module must be importable there: install it, or leave out --workers and --ray."
+            )
+        return part
 
     def compute(self, places: Places, on_passes: Callable[[int], None] = lambda _passes: None) -> Answer:
         """Computes a batch of the run; an error is part of the answer.

@@ -64,10 +64,11 @@ def main() -> None:
     while True:
         kind, *rest = inbox.get()
         if kind == "run":
+            number, *run = rest
             try:
-                bench.prepare(*rest)
+                bench.prepare(*run)
             except Exception as error:
-                write_message(answers, ("refused", packed_error(error)))
+                write_message(answers, ("refused", number, packed_error(error)))
         else:
             ticket, places = rest
             answer = bench.compute(places, lambda passes: write_message(answers, ("passed", passes)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from time import monotonic
@@ -174,7 +174,7 @@ class Workspace:
                 "Remove that folder to make the victim again, or choose another --out."
             )
         recorded = found.training.get("config", {}) | {"defence": found.training.get("defence")}
-        expected = asdict(self.config(recipe)) | {"defence": repr(defence_of(recipe))}
+        expected = self.config(recipe).record() | {"defence": repr(defence_of(recipe))}
         for name, value in expected.items():
             if recorded.get(name) not in (None, value):
                 raise InputError(

@@ -152,7 +152,8 @@ def test_a_function_is_never_found_by_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [lambda w, c: 1, lambda w, c: [True], lambda w, c: 1 / 0, lambda w, c: np.ones(3)], ids=str
+    "answer", [lambda w, c: 1, lambda w, c: [True], lambda w, c: 1 / 0, lambda w, c: np.ones(3)],
+    ids=["a number", "too few", "an error", "floats"],
 )  # fmt: skip
 def test_a_function_that_answers_nonsense(answer: Any) -> None:
     relation = Function(shop(), "mine:rule", ["net"], answer)
