@@ -14,7 +14,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c
 # Idle OpenMP threads that spin for long make a busy machine ten times slower (measured: 49 s against 4 s per epoch).
 export GOMP_SPINCOUNT ?= 1000
 
-.PHONY: demo test coverage fuzz lint hooks smoke bench docs mutants kills clean
+.PHONY: demo test coverage fuzz lint hooks smoke bench docs mutants kills worker-kills clean
 
 $(CORE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -68,6 +68,9 @@ mutants: $(READY)  ## small faults in the files that judge: SAMPLE of them (all 
 
 kills: $(READY)  ## 100 times `kill -9` of train, defend, compare and reproduce: records and weights must be equal
 	$(BIN)/python tools/kills.py
+
+worker-kills: $(READY)  ## 20 times `kill -9` of workers, Ray nodes and drivers: records must be those of one process
+	$(BIN)/python tools/worker_kills.py
 
 clean:
 	rm -rf $(VENV) runs build

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def chunks(rows: int) -> Iterator[list[list[object]]]:
         paid = random.integers(0, 4, n)
         model = random.integers(0, 12, n)
         engine = (model // 3 * 2 + random.integers(0, 3, n)) % 8
-        columns: list[list[object]] = [
+        columns: list[Sequence[object]] = [
             [f"c{c}" for c in city.tolist()],
             [f"r{c % 60}" for c in city.tolist()],
             [f"l{c % 12}" for c in (city % 60).tolist()],

@@ -1,4 +1,7 @@
-"""Takes the gallery's screenshots of a report: python docs/_screenshots.py runs/demo/report.html.
+"""Takes the gallery's screenshots of reports.
+
+    python docs/_screenshots.py runs/demo/report.html                                  # of `make demo`
+    python docs/_screenshots.py runs/audit/bank_fraud-xgboost/audit/report.html audit  # of an audit
 
 Needs chromium, and Pillow, which matplotlib installs. Headless chromium cannot photograph a page that is scrolled and
 does not wait for idle callbacks, so each picture is of a copy of the page that hides the sections above and unpacks its
@@ -18,15 +21,19 @@ FOLDER = Path(__file__).parent / "pictures"
 MARGIN = 44
 """Empty pixels above the first section."""
 
-# name: (first heading to show, None for the whole page; width; height; dark)
-SHOTS = {
+# set: {name: (first heading to show, None for the whole page; width; height; dark)}
+SHOTS: dict[str, dict[str, tuple[str | None, int, int, bool]]] = {"demo": {
     "report-headline": (None, 1100, 960, False),
     "report-attacks": ("attacks-0", 700, 940, False),
     "report-features": ("features-0", 1100, 840, False),
     "report-rows": ("rows-0", 1100, 960, False),
     "report-dark": ("trade-0", 1100, 760, True),
     "report-phone": (None, 420, 900, False),
-}
+}, "audit": {
+    "audit-headline": (None, 1100, 900, False),
+    "audit-classes": ("classes-0", 1100, 900, False),
+    "audit-what-if": ("features-0", 1100, 1250, False),
+}}  # fmt: skip
 
 
 def prepared(page: str, heading: str | None) -> str:
@@ -51,12 +58,12 @@ def shoot(page: Path, width: int, height: int, *, dark: bool, out: Path) -> None
         subprocess.run(command, check=True, timeout=120, capture_output=True)
 
 
-def main(report: Path) -> None:
-    """All pictures of the gallery."""
+def main(report: Path, which: str = "demo") -> None:
+    """All pictures of a set."""
     text = report.read_text("utf-8")
     with TemporaryDirectory() as folder:
         page, picture = Path(folder) / "report.html", Path(folder) / "picture.png"
-        for name, (heading, width, height, dark) in SHOTS.items():
+        for name, (heading, width, height, dark) in SHOTS[which].items():
             page.write_text(prepared(text, heading), "utf-8")
             shoot(page, width, height, dark=dark, out=picture)
             above = MARGIN if heading else 0
@@ -65,4 +72,4 @@ def main(report: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:3])

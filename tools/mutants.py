@@ -34,14 +34,16 @@ from mutation.verdicts import Verdicts
 JUDGES = (
     "problem.py", "attacks/base.py", "attacks/judge.py", "attacks/result.py", "attacks/cost.py", "victims/metered.py",
     "victims/frozen.py", "evaluation/*.py", "running/evaluate.py", "running/record.py", "running/certify.py",
-    "running/verify_store.py", "running/data_reference.py", "running/store/*.py", "threat/*.py",
+    "running/verify_store.py", "running/data_reference.py", "running/store/*.py", "threat/amount.py",
+    "threat/candidates.py", "threat/goal.py", "threat/layout.py", "threat/*_space.py", "threat/space*.py",
+    "threat/ruled_candidates.py", "threat/threat_model.py", "threat/rules/*.py",
 )  # fmt: skip
 """The files that judge."""
 TESTS = (
-    "evaluation/test_*.py", "running/test_*.py", "threat/test_*.py", "attacks/test_judge.py",
+    "evaluation/test_*.py", "running/test_*.py", "threat/test_*.py", "threat/rules/test_*.py", "attacks/test_judge.py",
     "attacks/test_extension.py", "attacks/test_query_limit.py", "attacks/test_attack_input.py",
     "attacks/test_exhaustive.py", "attacks/test_two_stage.py", "attacks/test_passes.py", "victims/test_victim.py",
-    "victims/test_black_box.py", "certificates/test_certify.py", "text/test_substitution.py",
+    "victims/test_frozen.py", "victims/test_black_box.py", "certificates/test_certify.py", "text/test_substitution.py",
     "cli/test_results_cli.py", "cli/test_cli_certify.py", "report/test_measured_what_if.py",
 )  # fmt: skip
 """Tests that may notice. The others are about other files, and slow."""
@@ -140,7 +142,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--fresh", action="store_true", help="draw from mutants without a verdict")
     parser.add_argument("--only", default="", help="files whose path contains this")
-    parser.add_argument("--limit", type=int, default=180, help="seconds of processor time for one mutant")
+    parser.add_argument("--limit", type=int, default=60, help="seconds of processor time for one mutant")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no mutant after this time")
     parser.add_argument("--least", type=float, default=0.0, help="exit with 1 below this score")
     parser.add_argument("--again", action="store_true", help="try mutants again that have a verdict")

@@ -56,6 +56,7 @@ from hammingbox.defences import (
     Batch,
     CertifiedTraining,
     Defence,
+    ExhaustiveTraining,
     HotFlipTraining,
     L2Ball,
     PAdvT,
@@ -72,6 +73,8 @@ from hammingbox.errors import (
     InputError,
     TooExpensiveError,
     VictimError,
+    VictimRaisedError,
+    WorkerError,
 )
 from hammingbox.evaluation.accuracy import accuracy, correctly_classified
 from hammingbox.evaluation.certificates import Certificates
@@ -81,6 +84,7 @@ from hammingbox.evaluation.confusion import Confusion, confusion
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
 from hammingbox.evaluation.drawing import Draw, draw_rows
 from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.plausibility import Plausibility, plausibility_of
 from hammingbox.evaluation.rates import Rate, WeightedRate
 from hammingbox.evaluation.result_files import read_results, verify, write_results
@@ -90,6 +94,8 @@ from hammingbox.problem import Problem
 from hammingbox.running.certify import certify, certify_into
 from hammingbox.running.evaluate import evaluate
 from hammingbox.running.executor import Executor, Serial
+from hammingbox.running.processes import Processes
+from hammingbox.running.ray_cluster import RayCluster
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.run_spec import RunSpec
 from hammingbox.running.store import MemoryStore, Store, open_store
@@ -99,6 +105,7 @@ from hammingbox.threat.candidates import Candidates, hamming
 from hammingbox.threat.goal import AnyOther, Direction, Goal, RowGoals, Target
 from hammingbox.threat.layout import Layout
 from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.threat.reachable import Reachable, with_reachable
 from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.rules.rules import Rules
 from hammingbox.threat.rules.unit import Unit
@@ -172,6 +179,8 @@ __all__ = [
     "Exact",
     "Executor",
     "Exhaustive",
+    "ExhaustiveTraining",
+    "FailedRow",
     "Feature",
     "FileError",
     "Finding",
@@ -195,8 +204,11 @@ __all__ = [
     "Passes",
     "Plausibility",
     "Problem",
+    "Processes",
     "Random",
     "Rate",
+    "RayCluster",
+    "Reachable",
     "Relaxation",
     "RobustClassifier",
     "RowGoals",
@@ -232,7 +244,9 @@ __all__ = [
     "Verification",
     "Victim",
     "VictimError",
+    "VictimRaisedError",
     "WeightedRate",
+    "WorkerError",
     "accuracy",
     "audit",
     "build",
@@ -263,6 +277,7 @@ __all__ = [
     "tree_victim",
     "verify",
     "victim",
+    "with_reachable",
     "wrap",
     "write_columns",
     "write_results",

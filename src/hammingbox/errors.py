@@ -19,6 +19,14 @@ class VictimError(HammingboxError):
     """A victim that returns something other than finite logits, or lacks what an attack needs."""
 
 
+class VictimRaisedError(VictimError):
+    """A model that raised an error of its own when it was asked; other rows may be answered."""
+
+
+class WorkerError(HammingboxError):
+    """Workers that cannot be started or reached, or of which none is left."""
+
+
 class AttackError(HammingboxError):
     """An attack that leaves S(x), its budget or its query limit: a defect of the attack, never a result."""
 

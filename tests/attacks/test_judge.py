@@ -269,6 +269,8 @@ def test_an_exact_tie_counts_for_the_victim(data: Dataset, threat: ThreatModel) 
     assert rows.attacked.all()
     assert not rows.success.any()
     assert (rows.margin == 0).all()
+    alone = ATTACKS["ga"]()(Undecided(data.schema.cardinalities), data.ids, data.labels, threat)
+    assert not alone.success.any()
 
 
 class Shifted(MaskedSpace):

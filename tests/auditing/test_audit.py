@@ -178,7 +178,8 @@ def test_the_command_goes_on_where_it_was(german: Table, model: Path, tmp_path: 
     assert len((tmp_path / "out" / FILE).read_bytes()) == len(content)
     assert "verified" in call_program("verify", tmp_path / "out")
     call_program("report", tmp_path / "out", "--model", model)
-    assert "xgboost" in call_program("results", "list", tmp_path / "out", "--model", model)
+    (listed,) = json.loads(call_program("results", "list", tmp_path / "out", "--model", model, "--json"))
+    assert listed["victim"] == str(model)
     with pytest.raises(InputError, match=r"got 'other\.ubj'"):
         call_program("results", "export", tmp_path / "out", "--model", "other.ubj")
 

@@ -47,7 +47,7 @@ def test_killed_audits_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
     ]  # fmt: skip
     call_program(*arguments, "--out", tmp_path / "whole")
     killed, before = tmp_path / "killed", 0
-    command = [PROGRAM, "--threads", "1", *map(str, arguments), "--out", str(killed)]
+    command = [str(PROGRAM), "--threads", "1", *map(str, arguments), "--out", str(killed)]
     for wanted in (1, 25, 50):  # rows in all runs: in the first run, in the second, in a frozen column
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 240

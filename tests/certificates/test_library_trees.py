@@ -136,5 +136,5 @@ def test_trees_that_do_not_answer_as_their_library_are_not_used(
     assert reason is not None
     assert "answer as" in reason
     with pytest.raises(InputError, match="exact"):
-        TreeSearch()(victim, splits.test.ids[:2], splits.test.labels[:2], hb.ThreatModel(space, 1))
+        hb.certify(victim, splits.test, hb.ThreatModel(space, 1), TreeSearch())
     assert Exact().applies_to(victim, space) is None

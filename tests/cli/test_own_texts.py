@@ -53,7 +53,7 @@ def folder(reviews: Path) -> Path:
     vocabulary = {word: place for place, word in enumerate(["[PAD]", "[UNK]", *GOOD, *BAD, "film", "the", "."])}
     tokeniser = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
     tokeniser.normalizer, tokeniser.pre_tokenizer = Lowercase(), Whitespace()
-    fast = PreTrainedTokenizerFast(
+    fast = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=tokeniser, unk_token="[UNK]", pad_token="[PAD]", model_max_length=64
     )
     config = BertConfig(

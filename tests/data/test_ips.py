@@ -30,6 +30,9 @@ def test_rows_from_the_pickles_of_the_authors_equal_those_from_csv(tmp_path: Pat
     (folder / "ips_test.csv").write_text("\n".join(lines))
     from_csv = ips.load(data_dir=folder).test
     assert from_pickles.digest == from_csv.digest
+    (folder / "ips_test.csv").write_text("\n".join(lines) + "0" * 30)
+    with pytest.raises(FileError, match="expected lines of row, label and 20 events as integers"):
+        ips.load(data_dir=tmp_path)
     (folder / "ips_test.csv").write_text("\n".join(lines).replace(",", ",x", 30))
     with pytest.raises(FileError, match="expected lines of row, label and 20 events as integers"):
         ips.load(data_dir=tmp_path)

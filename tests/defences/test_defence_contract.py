@@ -41,6 +41,7 @@ REPRS = {
     "start=0.1, n_adv=1, draws=8, penalty=0.5, penalty_step=0.005, warm=0, weight=5.0, one_noise=True)",
     "hotflip": "HotFlipTraining(clean_share=0.5)",
     "swap": "SwapTraining(clean_share=0.5, extra=0, tries=4)",
+    "exhaustive": "ExhaustiveTraining(clean_share=0.0, most=20000)",
     "l2_ball": "L2Ball(radius=0.5, steps=3)",
     "ascc": "ASCC(weight=4.0, sparsity=10.0, steps=5, learning_rate=1.0, one_noise=True)",
     "ascc_public": "ASCC(weight=4.0, sparsity=0.234375, steps=10, learning_rate=10.0, one_noise=True)",
@@ -116,7 +117,7 @@ def test_a_defence_can_be_sent_to_another_process(name: str, schema: Schema) -> 
 
 
 @pytest.mark.parametrize("space", SPACES)
-@pytest.mark.parametrize("name", ["padvt", "trades", "hotflip", "swap"])
+@pytest.mark.parametrize("name", ["padvt", "trades", "hotflip", "swap", "exhaustive"])
 def test_inner_rows_are_in_the_space_within_the_budget_and_raise_the_loss(
     name: str, space: str, schema: Schema
 ) -> None:

@@ -6,7 +6,8 @@ import torch
 from hammingbox.attacks import Exhaustive
 from hammingbox.data.dataset import Dataset
 from hammingbox.data.schema import Schema
-from hammingbox.evaluation.accuracy import accuracy, is_right, robust_accuracy
+from hammingbox.errors import InputError
+from hammingbox.evaluation.accuracy import accuracy, correctly_classified, is_right, robust_accuracy
 from hammingbox.threat.goal import AnyOther, Direction, Target
 from hammingbox.threat.space import FullSpace
 from hammingbox.threat.threat_model import ThreatModel
@@ -61,3 +62,12 @@ def test_a_goal_that_attacks_no_row_leaves_the_clean_accuracy(data: Dataset, vic
     threat = ThreatModel(FullSpace(data.schema), 1)
     robust = robust_accuracy(victim, others, threat, Exhaustive(), goal=Direction("class 0"))
     assert robust == pytest.approx(accuracy(victim, others))
+
+
+def test_the_first_rows_that_are_right(data: Dataset, victim: ToyVictim) -> None:
+    found = correctly_classified(victim, data, 7)
+    assert found.numbers.tolist() == list(range(4, 11)), "four rows are wrong"
+    assert accuracy(victim, found) == 1.0
+    assert len(correctly_classified(victim, data, 26)) == 26
+    with pytest.raises(InputError, match="expected 27 correctly classified rows, got 26"):
+        correctly_classified(victim, data, 27)

@@ -55,6 +55,13 @@ def test_the_original_is_verified(written: Written) -> None:
     assert verify(path, victim, data=data).ok, "sealing again changes nothing"
 
 
+def test_the_order_of_keys_in_a_header_says_nothing(written: Written) -> None:
+    path, victim, data = written
+    header = json.loads(path.read_text())
+    path.write_text(json.dumps(dict(reversed(header.items()))))
+    assert verify(path, victim, data=data).ok
+
+
 SUMMARY = (
     "rows", "correct", "attacked", "success", "proven", "success_rate", "robust_error", "mean_distance", "forward",
     "backward",

@@ -123,10 +123,11 @@ def _transformers(path: Path) -> None:
     import transformers
 
     path.mkdir()
-    config = transformers.BertConfig(
-        vocab_size=8, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8,
-        max_position_embeddings=16, num_labels=2, id2label={0: "a", 1: "b"}, label2id={"a": 0, "b": 1},
-    )  # fmt: skip
+    settings: dict[str, Any] = {
+        "vocab_size": 8, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8,
+        "max_position_embeddings": 16, "id2label": {0: "a", 1: "b"}, "label2id": {"a": 0, "b": 1},
+    }  # fmt: skip
+    config = transformers.BertConfig(**settings)
     transformers.BertForSequenceClassification(config).save_pretrained(path)
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "good", "film", "the"]
     (path / "vocab.txt").write_text("\n".join(words) + "\n")

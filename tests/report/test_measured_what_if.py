@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -21,7 +22,7 @@ from hammingbox.attacks import attack_named
 from hammingbox.errors import InputError
 from hammingbox.evaluation.drawing import Draw, Sample, population_of
 from hammingbox.report.comparison import Comparison, ComparisonJob, compare_attacks
-from hammingbox.report.measured_what_if import FOLDER, frozen, measure_what_if
+from hammingbox.report.measured_what_if import FOLDER, _frozen_column, _frozen_document, frozen, measure_what_if
 from hammingbox.report.page.folder import read_contents
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import Store
@@ -85,6 +86,17 @@ def test_the_rows_of_a_class_that_the_caller_names(tmp_path: Path) -> None:
     assert found.of == TABLE.classes[1]
     assert found.now[1].rows == int((job.rows.labels == 1).sum())
     assert read_contents(tmp_path).measured[0][comparison.weights] == found
+
+
+def test_prices_and_relations_stay() -> None:
+    """A space with rules is frozen under its rules, and is recognised again."""
+    document: dict[str, Any] = {"kind": "ruled", "base": FullSpace(TABLE).to_json(), "rules": {"some": "rules"}}
+    written = _frozen_document(document, "f1")
+    assert written["rules"] == document["rules"]
+    assert written["base"] == MaskedSpace(TABLE, immutable=["f1"]).to_json()
+    assert _frozen_column(document, written) == "f1"
+    assert _frozen_column(document, written | {"rules": {}}) is None
+    assert _frozen_column(document["base"], written) is None
 
 
 def test_limits_that_were_there_stay() -> None:

@@ -26,8 +26,9 @@ def by_cell(table: Table) -> dict[tuple[Value, Value], dict[str, Value]]:
 
 def test_attack_table_measures_and_resumes(workspace: Workspace) -> None:
     first = ATTACK_TABLE.run(workspace, SIZE)
-    (table,) = first.tables
+    table, orders = first.tables
     assert len(table.rows) == 6
+    assert [row[:4] for row in orders.rows] == [("pcaa", "ga", 1, 4), ("pcaa", "ga", 4, 4)]
     assert any(line.startswith("ips") and "HAMMINGBOX_DATA is not set" in line for line in first.skipped)
     lines = by_cell(table)
     ga = lines["ga", 1]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hammingbox import FileError, InputError
+from hammingbox.data.reading import Reading
 from hammingbox.files import file_sha256
 from hammingbox.running.data_reference import DataReference
 
@@ -70,3 +71,28 @@ def test_a_schema_file_is_noted_with_its_whole_path(table: Path, monkeypatch: py
 def test_a_damaged_note_is_one_sentence(text: str) -> None:
     with pytest.raises(FileError, match="expected where the data of a run was, got a damaged note"):
         DataReference.from_text("x", text)
+
+
+def test_files_of_parts_are_found_where_they_were_or_beside_the_moved_table(table: Path, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    test = tmp_path / "there" / "test.csv"
+    test.write_text("a,b,c,label\n" + "1,2,3,yes\n0,1,2,no\n" * 4)
+    noted = DataReference.of(str(table), label="label", reading=Reading(test=test))
+    again = DataReference.from_text(str(table), noted.to_text())
+    assert again == noted
+    assert len(noted.load().test) == 8
+    (tmp_path / "elsewhere").mkdir()
+    moved = table.rename(tmp_path / "elsewhere" / "own.csv")
+    beside = test.rename(moved.with_name("test.csv"))
+    away = replace(noted, path=str(moved))
+    assert len(away.load().test) == 8, "both have moved to one folder"
+    test.write_text("a,b,c,label\n0,0,0,no\n")
+    assert len(away.load().test) == 8, "another file took its place: its content decides"
+    beside.write_text(beside.read_text() + "0,0,0,no\n")
+    with pytest.raises(FileError, match="as it was when it was attacked, got another content"):
+        away.load()
+    assert len(replace(away, parts=()).load().test) == 1, "nobody noted the content: the place decides"
+    test.unlink()
+    beside.unlink()
+    with pytest.raises(FileError, match=r"expected the test rows at .*test\.csv, got no such file\. Put it beside"):
+        away.load()

@@ -21,7 +21,7 @@ from hammingbox import (
     Splits,
     evaluate,
 )
-from hammingbox.running.executor import BatchResult
+from hammingbox.running.executor import Outcome
 from hammingbox.running.record import evaluate_into
 from toys import Case, same_rows
 from toys.processes import compute_elsewhere
@@ -30,7 +30,7 @@ from toys.processes import compute_elsewhere
 class Backwards(Executor):
     """Takes all batches and computes the last one first."""
 
-    def run(self, spec: RunSpec, batches: Iterable[torch.Tensor]) -> Iterator[BatchResult]:
+    def run(self, spec: RunSpec, batches: Iterable[torch.Tensor]) -> Iterator[Outcome]:
         yield from reversed(list(Serial().run(spec, batches)))
 
 
@@ -41,7 +41,7 @@ class Lazy(Serial):
         self.taken: list[int] = []
         self.count = 0
 
-    def run(self, spec: RunSpec, batches: Iterable[torch.Tensor]) -> Iterator[BatchResult]:
+    def run(self, spec: RunSpec, batches: Iterable[torch.Tensor]) -> Iterator[Outcome]:
         def counted() -> Iterator[torch.Tensor]:
             for batch in batches:
                 self.count += 1

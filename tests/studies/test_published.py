@@ -77,6 +77,9 @@ def test_after_the_deadline_only_what_is_there_is_read(
     some = run_grid(replace(workspace, deadline=late), SIZE)
     assert [cell.attack for cell in some.cells] == ["gga", "gga"]
     assert [reason.split(": ")[1] for reason in some.skipped] == ["ga at budget 1"] * 2
+    refused = run_grid(replace(workspace, deadline=late), replace(SIZE, attacks=("exhaustive",), budgets=(1, 4)))
+    assert [(cell.attack, cell.budget) for cell in refused.cells if cell.refused] == [("exhaustive", 4)] * 2
+    assert [reason.split(": ")[1] for reason in refused.skipped] == ["exhaustive at budget 1"] * 2
     published = publish(workspace, tmp_path / "published")
     other = elsewhere(workspace, trainer, tmp_path / "other", published, late)
     some = run_grid(other, SIZE)

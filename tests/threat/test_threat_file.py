@@ -268,6 +268,16 @@ def test_a_damaged_file_is_read_or_refused(data_of: st.DataObject, tmp_path_fact
     assert not said or re.search(r"line \d+", said) or "TOML" in said
 
 
+def test_what_the_data_never_shows_can_be_forbidden(tmp_path: Path) -> None:
+    rules = read('[[relations]]\nkind = "seen_together"\ncolumns = ["size", "card"]\n', tmp_path).rules
+    x = rows({}, {})
+    assert rules.hold(x, rows({"size": "small"}, {"size": "small", "card": "false"})).tolist() == [False, True]
+    assert rules.groups == (), "it is checked point by point"
+    assert read('[[relations]]\nkind = "seen_together"\ncolumns = "*"\n', tmp_path).rules.relations[0].columns == tuple(
+        range(9)
+    )
+
+
 def test_amounts_stay_exact(tmp_path: Path) -> None:
     found = read('unit = "0.01"\nbudgets = [0.07, 0.1]\n[columns."*"]\nprice = 0.29\n', tmp_path)
     assert found.budgets == (7, 10)

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from hammingbox import ATTACKS, Checkpoint, Dataset, FullSpace, RunSpec, Serial, ThreatModel, open_store
-from hammingbox.running.executor import BatchResult
+from hammingbox.running.executor import Outcome
 from hammingbox.running.record import evaluate_into
 from toys import ToyVictim, toy_rows, toy_schema
 
@@ -26,7 +26,7 @@ class Meeting(Serial):
     def __init__(self, meet: Barrier) -> None:
         self.meet = meet
 
-    def run(self, spec: RunSpec, batches: Iterable[torch.Tensor]) -> Iterator[BatchResult]:
+    def run(self, spec: RunSpec, batches: Iterable[torch.Tensor]) -> Iterator[Outcome]:
         for number, result in enumerate(super().run(spec, batches)):
             yield result
             if number == 0:

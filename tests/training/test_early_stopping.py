@@ -46,6 +46,12 @@ def test_without_attacked_rows_the_clean_accuracy_counts() -> None:
     assert not is_best(0.5, None, [epoch(1, 0.6, None, best=True)], config)
 
 
+def test_the_last_epoch_is_the_best_if_the_criterion_says_so() -> None:
+    config = TrainConfig(criterion="last", patience=1)
+    assert is_best(0.1, None, [epoch(1, 0.9, None, best=True)], config)
+    assert not is_over([epoch(number, best=True) for number in range(1, 5)], 2, config)
+
+
 def test_patience_counts_from_the_best_epoch_and_not_during_the_ramp() -> None:
     config = TrainConfig(epochs=9, patience=2, ramp=2)
     ramp = [epoch(1, budget=1)]

@@ -110,6 +110,20 @@ def test_a_scikit_learn_tree_that_is_none_does_not_end_the_process(damage: str, 
         opened(tmp_path / "s.skops", small)
 
 
+def test_whatever_a_library_says_about_a_damaged_model_is_one_sentence(
+    files: Path, small: Table, tmp_path: Path
+) -> None:
+    value = json.loads((files / "x.json").read_bytes())
+    value["learner"]["attributes"] = {"best_iteration": "\ud800"}
+    (tmp_path / "x.json").write_text(json.dumps(value))
+    with pytest.raises(hb.FileError, match="expected"):
+        opened(tmp_path / "x.json", small)
+    value["learner"]["attributes"] = {"best_iteration": "many"}
+    (tmp_path / "x.json").write_text(json.dumps(value))
+    with pytest.raises(hb.FileError, match=r"whole XGBoost model in .* got a damaged one \(ValueError\)"):
+        opened(tmp_path / "x.json", small)
+
+
 def test_a_damaged_lightgbm_file_does_not_end_the_process(files: Path, small: Table, tmp_path: Path) -> None:
     text = (files / "l.txt").read_text()
     cut = text[: text.index("leaf_value")]

@@ -157,7 +157,21 @@ def mutated(mutant: Mutant) -> ast.Module:
     return ast.fix_missing_locations(_Mutator(mutant.number).visit(tree))
 
 
-def exchange(mutant: Mutant) -> bool:
+Functions = dict[tuple[str, str], list[FunctionType]]
+"""Loaded functions of the package, by the path of their file and their qualified name."""
+
+
+def loaded_functions() -> Functions:
+    """The functions of the package that are loaded now."""
+    found: Functions = {}
+    for value in gc.get_objects():
+        # isinstance would wake lazy modules
+        if type(value) is FunctionType and value.__code__.co_filename.startswith(str(PACKAGE)):
+            found.setdefault((value.__code__.co_filename, value.__code__.co_qualname), []).append(value)
+    return found
+
+
+def exchange(mutant: Mutant, functions: Functions) -> bool:
     """Puts a fault into the loaded function that holds it; whether there is one."""
     path = str(PACKAGE / mutant.file)
     # A property and its setter have one name, so the line decides too; decorators of an import hook move it a little.
@@ -170,13 +184,10 @@ def exchange(mutant: Mutant) -> bool:
         return False
     new = max(codes, key=lambda code: code.co_firstlineno)
     loaded = [
-        value
-        for value in gc.get_objects()
-        if type(value) is FunctionType  # isinstance would wake lazy modules
-        and value.__code__.co_filename == path
-        and value.__code__.co_qualname == mutant.function
-        and abs(value.__code__.co_firstlineno - new.co_firstlineno) < 4
-        and value.__code__.co_freevars == new.co_freevars
+        function
+        for function in functions.get((path, mutant.function), [])
+        if abs(function.__code__.co_firstlineno - new.co_firstlineno) < 4
+        and function.__code__.co_freevars == new.co_freevars
     ]
     for function in loaded:
         function.__code__ = new

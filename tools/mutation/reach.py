@@ -14,10 +14,10 @@ from typing import Any
 
 from mutation.faults import PACKAGE, ROOT, Mutant
 
-SLOWEST_TEST = 20.0
+SLOWEST_TEST = 3.0
 """Seconds: a test that takes longer is never chosen."""
-MOST_SECONDS = 60.0
-"""Of tests for one fault, by the recorded times."""
+MOST_SECONDS = 5.0
+"""Processor time of the tests for one fault, as recorded."""
 
 
 @dataclass(frozen=True)
@@ -65,21 +65,28 @@ class ReachRecords:
         path.write_text(json.dumps(vars(reach)))
 
     def tests_for(self, mutant: Mutant, test_files: Sequence[str]) -> list[str]:
-        """The tests that run the line of a fault: the quickest files first, and within a file in its own order."""
-        found: list[tuple[float, list[str]]] = []
+        """The tests that run the line of a fault, up to `MOST_SECONDS` of them.
+
+        The first case of every test function comes before further cases of any; within that the tests of the file's
+        own name come first, then those of the quickest files.
+        """
+        own = f"tests/{Path(mutant.file).parent}/test_{Path(mutant.file).stem}.py"
+        found: list[tuple[bool, bool, float, str, float]] = []
         for test_file in test_files:
             reach = self.get(test_file)
             names = set() if reach is None else _reaching(reach, mutant)
-            chosen = [] if reach is None else [name for name in reach.seconds if name in names]
-            chosen = [name for name in chosen if reach is not None and reach.seconds[name] < SLOWEST_TEST]
-            if reach is not None and chosen:
-                found.append((sum(reach.seconds[name] for name in chosen), chosen))
+            seconds = {} if reach is None else {name: reach.seconds[name] for name in reach.seconds if name in names}
+            chosen = {name: cost for name, cost in seconds.items() if cost < SLOWEST_TEST}
+            functions = set[str]()
+            for name, cost in chosen.items():
+                function = name.partition("[")[0]
+                found.append((function in functions, test_file != own, sum(chosen.values()), name, cost))
+                functions.add(function)
         tests, total = list[str](), 0.0
-        own = f"tests/{Path(mutant.file).parent}/test_{Path(mutant.file).stem}.py"
-        for seconds, chosen in sorted(found, key=lambda one: (not one[1][0].startswith(own), one[0])):
-            if tests and total + seconds > MOST_SECONDS:
-                continue
-            tests, total = tests + chosen, total + seconds
+        for *_, name, cost in sorted(found, key=lambda one: one[:3]):
+            if total + cost <= MOST_SECONDS:
+                tests.append(name)
+                total += cost
         return tests
 
 

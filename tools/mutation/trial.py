@@ -8,6 +8,7 @@ score errs on the low side.
 
 import ast
 import contextlib
+import gc
 import json
 import os
 import resource
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mutation.faults import PACKAGE, ROOT, Mutant, exchange, mutated
+from mutation.faults import PACKAGE, ROOT, Mutant, exchange, loaded_functions, mutated
 from mutation.reach import ReachRecords, reach_of
 
 NO_END = "no end"
@@ -70,6 +71,9 @@ class Trials:
 
     def __post_init__(self) -> None:
         self._items = {item.nodeid: item for item in self.session.items}
+        gc.collect()
+        self._functions = loaded_functions()
+        gc.freeze()  # a search for garbage in a fork would copy all memory that the forks share
 
     def test(self, mutant: Mutant, tests: Sequence[str], seconds: float) -> str:
         """The test that notices a fault, or ""; it must pass without the fault.
@@ -97,7 +101,7 @@ class Trials:
     def _run(self, mutant: Mutant | None, tests: Sequence[str]) -> None:
         """Runs tests in this process, with a fault."""
         os.environ["PYTEST_DEBUG_TEMPROOT"] = str(self._folder("temporary"))
-        if mutant is not None and not exchange(mutant):
+        if mutant is not None and not exchange(mutant, self._functions):
             self._run_copy(mutant, tests)
         self.session.config.pluginmanager.register(ChosenTests(self.place / "failed"))
         run_items([self._items[name] for name in tests])

@@ -8,7 +8,7 @@ from tempfile import mkdtemp
 from typing import Any
 from weakref import finalize
 
-from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of
+from hammingbox.auditing.job import ATTACKS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of, usual_budgets
 from hammingbox.auditing.result import Audit
 from hammingbox.data.read_columns import Frame, source_name
 from hammingbox.data.reading import Reading
@@ -18,6 +18,7 @@ from hammingbox.data.table import load_table
 from hammingbox.data.table_schema import TableSchema
 from hammingbox.errors import InputError
 from hammingbox.report.comparison import OnProgress
+from hammingbox.running.executor import Executor
 from hammingbox.running.tasks import SpaceChanges, Task
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.ruled_space import RuledSpace
@@ -49,6 +50,7 @@ def audit(
     seed: int = 0,
     rows_seed: int = 0,
     what_if: int = WHAT_IF,
+    executor: Executor | None = None,
     on_progress: OnProgress = lambda _name, _budget, _rows: None,
 ) -> Audit:
     """Attacks rows of every class of a table, and says what falls, in which direction, and what is doubtful about it.
@@ -78,6 +80,7 @@ def audit(
         seed: of the attacks.
         rows_seed: of the choice of rows.
         what_if: columns that are frozen, one after the other, and attacked again; 0 for none.
+        executor: who computes the batches, such as ``hb.Processes(4)``; this process by default.
         on_progress: called as rows are done, with the attack, the budget and the number of rows.
 
     Raises:
@@ -96,7 +99,7 @@ def audit(
         task=task,
         split="test" if test is not None else split_of(reading),
         rows_per_class=rows_per_class,
-        budgets=_budgets(budgets, space, largest),
+        budgets=_budgets(budgets, space, largest, len(task.splits.schema.features)),
         positive=None if positive is None else str(positive),
         space=space,
         changes=changes,
@@ -104,6 +107,7 @@ def audit(
         attacks=attacks,
         seed=seed,
         rows_seed=rows_seed,
+        executor=executor,
         what_if=what_if,
     )
     hint = table if hasattr(getattr(table, "dtypes", None), "items") else None  # pandas; polars has other types
@@ -144,7 +148,9 @@ def _space(threat: ThreatModel | Space | None) -> tuple[Space | None, int | None
     raise InputError(f"expected a threat model or a space for `threat`, got {type(threat).__name__}.")
 
 
-def _budgets(budgets: Sequence[int | float | str] | None, space: Space | None, largest: int | None) -> Sequence[int]:
+def _budgets(
+    budgets: Sequence[int | float | str] | None, space: Space | None, largest: int | None, features: int
+) -> Sequence[int]:
     """Budgets in changes, or in ticks where the space has prices.
 
     Raises:
@@ -160,7 +166,7 @@ def _budgets(budgets: Sequence[int | float | str] | None, space: Space | None, l
         if largest is None:
             raise InputError("expected budgets where changes have prices, got none. Pass budgets=[1, 10].")
         return [largest]
-    return BUDGETS if largest is None else range(1, largest + 1)
+    return usual_budgets(features) if largest is None else range(1, largest + 1)
 
 
 def _opened(model: Any, schema: Schema, types: dict[str, Any], name: str, *, is_kept: bool) -> tuple[Checkpoint, str]:

@@ -15,6 +15,7 @@ from hammingbox.problem import DEFAULT_MEMORY
 from hammingbox.report.comparison import Comparison, ComparisonJob, OnProgress, compare_attacks
 from hammingbox.report.measured_what_if import FOLDER, MeasuredWhatIf, can_freeze, measure_what_if
 from hammingbox.report.page.folder import write_report
+from hammingbox.running.executor import Executor
 from hammingbox.running.store import open_store
 from hammingbox.running.tasks import SpaceChanges, Task
 from hammingbox.seeding import check_seed
@@ -52,8 +53,9 @@ class AuditJob:
         seed: of the attacks.
         rows_seed: of the choice of rows.
         what_if: columns that are frozen, one after the other, to see how far success really falls.
-        batch_size: rows attacked together; it changes speed, not results.
+        batch_size: rows attacked together; it changes speed, not results. 256 by default, fewer with workers.
         memory: bytes for a micro-batch.
+        executor: who computes the batches; this process by default.
     """
 
     task: Task
@@ -68,8 +70,9 @@ class AuditJob:
     seed: int = 0
     rows_seed: int = 0
     what_if: int = WHAT_IF
-    batch_size: int = 256
+    batch_size: int | None = None
     memory: int = DEFAULT_MEMORY
+    executor: Executor | None = None
 
     def __post_init__(self) -> None:
         """Checks what can be checked before a model is opened.
@@ -108,9 +111,15 @@ class AuditJob:
             split=self.split,
             batch_size=self.batch_size,
             memory=self.memory,
+            executor=self.executor,
             source=reference,
             doubts=diagnose_data(self.task.splits, positive=self.positive),
         )
+
+
+def usual_budgets(features: int) -> list[int]:
+    """The budgets of an audit whose user names none, as far as a table has that many columns."""
+    return [budget for budget in BUDGETS if budget <= features]
 
 
 def split_of(reading: Reading | None) -> str:

@@ -20,8 +20,8 @@ from hammingbox.types import Slots
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.windows import Windows
 
-_ROWS_AT_ONCE = 128
-"""Rows of the programme of windows: its tables then fit into the CPU's caches."""
+_ROWS_AT_ONCE = 256
+"""Rows of the programme of windows: the tables of a step then fit into the CPU's caches."""
 
 
 @dataclass(frozen=True, kw_only=True)

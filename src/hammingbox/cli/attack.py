@@ -38,12 +38,12 @@ from hammingbox.cli.options import (
     budget_from,
     budget_text,
     changes_from,
-    device_from,
     goal_from,
     model_from,
 )
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import DrawHow, Positive, Rows, RowsPerClass, RowsSeed, sample_from
+from hammingbox.cli.workers import RayAddress, Workers, driver_device, executor_from
 from hammingbox.data.reading import Reading
 from hammingbox.evaluation.class_rates import ClassRates, class_rates_of
 from hammingbox.evaluation.diagnose import by_severity, diagnose_data
@@ -89,26 +89,28 @@ def attack(
     protect: Protect = None,
     neighbours: Neighbours = None,
     threat_file: ThreatFile = None,
-    batch_size: BatchSize = 256,
+    batch_size: BatchSize = None,
     memory: Memory = 512,
     device: Device = "cpu",
+    workers: Workers = None,
+    ray: RayAddress = None,
     json: Json = False,
 ) -> None:
     """Attacks rows of a data set and counts what is broken."""
     chosen = attack_from(name, settings or ())
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
     checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
-    checkpoint.victim.to(device_from(device))
+    checkpoint.victim.to(driver_device(device, ray))
     part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed, positive)
     space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat_file))
     threat = ThreatModel(space, budget_from(budget, space, 3))
     goal = goal_from(sources, targets)
-    with progress() as bars, ExitStack() as stack:
+    with progress() as bars, executor_from(workers, ray, device) as executor, ExitStack() as stack:
         store = stack.enter_context(MemoryStore() if out_dir is None else open_store(out_dir, create=True))
         bar = bars.add_task(f"{name}, {budget_text(threat.budget, space)}", total=len(part))
         result = evaluate_into(
             store, checkpoint, part, threat, chosen, goal=goal, name=name, place=place, source=reference,
-            split=split, seed=seed, batch_size=batch_size, memory=memory * 2**20,
+            split=split, seed=seed, batch_size=batch_size, memory=memory * 2**20, executor=executor,
             on_rows=lambda done, _broken: bars.update(bar, advance=done),
         )  # fmt: skip
     sample = reference.sample

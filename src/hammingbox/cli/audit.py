@@ -1,11 +1,12 @@
 """`hammingbox audit`: the main job on a user's own table and model, from the files to the report."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hammingbox.auditing.job import ATTACKS, BUDGETS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of
+from hammingbox.auditing.job import ATTACKS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of, usual_budgets
 from hammingbox.auditing.result import Audit
 from hammingbox.cli.class_tables import show_class_budgets, show_what_if
 from hammingbox.cli.console import plain, print_json, progress, say
@@ -30,12 +31,12 @@ from hammingbox.cli.options import (
     budget_text,
     budgets_from,
     changes_from,
-    device_from,
     goal_from,
     model_from,
 )
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import Positive, RowsSeed
+from hammingbox.cli.workers import RayAddress, Workers, driver_device, executor_from
 from hammingbox.data.reading import Reading
 from hammingbox.report.page.folder import PAGE
 from hammingbox.running.store import FILE
@@ -89,20 +90,22 @@ def audit(
     seed: Seed = 0,
     rows_seed: RowsSeed = 0,
     data_dir: DataDir = None,
-    batch_size: BatchSize = 256,
+    batch_size: BatchSize = None,
     memory: Memory = 512,
     device: Device = "cpu",
+    workers: Workers = None,
+    ray: RayAddress = None,
     json: Json = False,
 ) -> None:
     """Audits a model on a table: what falls to a few changed columns, per class and direction, with a report."""
-    where = device_from(device)
+    where = driver_device(device, ray)
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
     space = task.space(changes_from(immutable, forbid, False, None, None, threat))
     job = AuditJob(
         task=task,
         split=split or split_of(reading),
         rows_per_class=rows_per_class,
-        budgets=budgets_from(budgets, space, BUDGETS),
+        budgets=budgets_from(budgets, space, usual_budgets(len(task.splits.schema.features))),
         positive=positive,
         space=space,
         goal=goal_from(sources, targets),
@@ -116,7 +119,7 @@ def audit(
     steps = job.comparison().steps  # refuses what does not fit before a model is opened
     checkpoint, place = model_from(victim, model, task.splits.schema, model_name, quiet=True)
     checkpoint.victim.to(where)
-    with progress() as bars:
+    with progress() as bars, executor_from(workers, ray, device) as executor:
         bar = bars.add_task("audit", total=steps)
 
         def show_progress(name: str, budget: int, rows: int) -> None:
@@ -125,7 +128,9 @@ def audit(
         def show_column(name: str) -> None:
             bars.update(bar, description=f"{name} frozen")
 
-        found = run_audit(job, checkpoint, place, out_dir, show_progress, show_column)
+        found = run_audit(
+            replace(job, executor=executor), checkpoint, place, out_dir, show_progress, show_column
+        )  # fmt: skip
     if json:
         print_json(_as_json(found))
     else:

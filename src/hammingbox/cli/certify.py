@@ -33,13 +33,13 @@ from hammingbox.cli.options import (
     VictimPath,
     budgets_from,
     changes_from,
-    device_from,
     goal_from,
     made_from,
     model_from,
 )
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import DrawHow, Rows, RowsPerClass, RowsSeed, sample_from
+from hammingbox.cli.workers import RayAddress, Workers, driver_device, executor_from
 from hammingbox.data.reading import Reading
 from hammingbox.evaluation.certified_rates import CertifiedRates
 from hammingbox.running.certify import certify_into
@@ -47,6 +47,9 @@ from hammingbox.running.store import MemoryStore, open_store
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.ablated import Ablated
 from hammingbox.victims.checkpoint import Checkpoint
+
+_BATCH_SIZE = 64
+"""Rows of a batch at most, unless the user says otherwise: a certificate holds much for each row."""
 
 
 @reads_own_file
@@ -88,9 +91,11 @@ def certify(
     full_space: FullSpaceFlag = False,
     protect: Protect = None,
     neighbours: Neighbours = None,
-    batch_size: BatchSize = 64,
+    batch_size: BatchSize = None,
     memory: Memory = 512,
     device: Device = "cpu",
+    workers: Workers = None,
+    ray: RayAddress = None,
     json: Json = False,
 ) -> None:
     """Proves which rows of a data set cannot be broken, and breaks others."""
@@ -98,7 +103,7 @@ def certify(
     asked = sorted(set(budgets_from(budgets)))
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
     checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
-    checkpoint.victim.to(device_from(device))
+    checkpoint.victim.to(driver_device(device, ray))
     if keep is not None:
         voting = Ablated(checkpoint.victim, keep, mask=mask)
         checkpoint = Checkpoint(
@@ -108,12 +113,13 @@ def certify(
     threat = ThreatModel(task.space(changes_from(immutable, forbid, full_space, protect, neighbours)), asked[-1])
     goal = goal_from(sources, targets)
     applied = chosen.chosen_for(checkpoint.victim, threat.space)
-    with progress() as bars, ExitStack() as stack:
+    with progress() as bars, executor_from(workers, ray, device) as executor, ExitStack() as stack:
         store = stack.enter_context(MemoryStore() if out_dir is None else open_store(out_dir, create=True))
         bar = bars.add_task(f"certify {method}", total=len(part) * len(asked))
         found = certify_into(
             store, checkpoint, part, threat, chosen, name=method, budgets=asked, goal=goal, place=place,
-            source=reference, split=split, seed=seed, batch_size=batch_size, memory=memory * 2**20,
+            source=reference, split=split, seed=seed, memory=memory * 2**20, executor=executor,
+            batch_size=batch_size or executor.batch_size(len(part), _BATCH_SIZE),
             on_rows=lambda _budget, done, _broken: bars.update(bar, advance=done),
         )  # fmt: skip
     rates = CertifiedRates.of({budget: result.rows for budget, result in found.items()}, part.schema)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,12 +37,12 @@ from hammingbox.cli.options import (
     To,
     budgets_from,
     changes_from,
-    device_from,
     goal_from,
     model_from,
 )
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import DrawHow, Positive, Rows, RowsPerClass, RowsSeed, sample_from
+from hammingbox.cli.workers import RayAddress, Workers, driver_device, executor_from
 from hammingbox.data.reading import Reading
 from hammingbox.errors import InputError
 from hammingbox.evaluation.diagnose import diagnose_data
@@ -101,9 +102,11 @@ def compare(
     protect: Protect = None,
     neighbours: Neighbours = None,
     threat: ThreatFile = None,
-    batch_size: BatchSize = 256,
+    batch_size: BatchSize = None,
     memory: Memory = 512,
     device: Device = "cpu",
+    workers: Workers = None,
+    ray: RayAddress = None,
     json: Json = False,
 ) -> None:
     """Compares attacks x budgets on the same rows, for one model or several."""
@@ -118,7 +121,7 @@ def compare(
         raise InputError("expected at least one checkpoint, got none. Name one with --victim DIR or --model MODEL.")
     if model_name and len(models or ()) != 1:
         raise InputError(f"expected one --model for --model-name, got {len(models or ())}. Compare them one by one.")
-    task, where = Task.of(data, label, schema_file, data_dir, reading=reading), device_from(device)
+    task, where = Task.of(data, label, schema_file, data_dir, reading=reading), driver_device(device, ray)
     part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed, positive)
     space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat))
     job = ComparisonJob(
@@ -140,11 +143,13 @@ def compare(
     schema = task.splits.schema
     opened = [model_from(path, None, schema)[0] for path in paths]
     opened += [model_from(None, model, schema, model_name)[0] for model in models or ()]
-    for checkpoint, place in zip(opened, places, strict=True):
-        checkpoint.victim.to(where)
-        found.append(run_comparison(job, checkpoint, place, out_dir))
-        if what_if is not None:
-            measured[found[-1].weights] = run_what_if(job, checkpoint, place, found[-1], what_if, out_dir)
+    with executor_from(workers, ray, device) as executor:
+        job = replace(job, executor=executor)
+        for checkpoint, place in zip(opened, places, strict=True):
+            checkpoint.victim.to(where)
+            found.append(run_comparison(job, checkpoint, place, out_dir))
+            if what_if is not None:
+                measured[found[-1].weights] = run_what_if(job, checkpoint, place, found[-1], what_if, out_dir)
     if out_dir is not None:
         write_report(out_dir, queried={comparison.weights: comparison.queried for comparison in found})
     if json:

@@ -85,7 +85,8 @@ def defend(
         typer.Option(
             help="Which epoch is kept: best validation accuracy clean, robust, or their mean; or balanced, "
             "balanced-robust, balanced-mean, by the mean recall of the classes; or worst-class, balanced accuracy "
-            "and the worst class's attacked recall. By default mean; worst-class for your own imbalanced tables."
+            "and the worst class's attacked recall; or last, the last epoch. By default mean; worst-class for your own "
+            "imbalanced tables."
         ),
     ] = None,
     class_weights: ClassWeights = None,

@@ -22,12 +22,12 @@ from hammingbox.cli.options import (
     VictimPath,
     budget_text,
     budgets_from,
-    device_from,
     goal_from,
     model_from,
 )
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import DrawHow, RowsPerClass, RowsSeed, sample_from
+from hammingbox.cli.workers import RayAddress, Workers, driver_device, executor_from
 from hammingbox.data.reading import Reading
 from hammingbox.evaluation.diagnose import Finding, by_severity, diagnose_data
 from hammingbox.running.probe import PROBES, probe_victim
@@ -62,22 +62,24 @@ def diagnose(
     threat: ThreatFile = None,
     data_dir: DataDir = None,
     device: Device = "cpu",
+    workers: Workers = None,
+    ray: RayAddress = None,
     json: Json = False,
 ) -> None:
     """Checks whether an evaluation of this victim would be sound; exit code 1 when a check says it is not."""
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
-    opened = model_from(victim, model, task.splits.schema)[0].victim.to(device_from(device))
+    opened = model_from(victim, model, task.splits.schema)[0].victim.to(driver_device(device, ray))
     part, _ = sample_from(task, "test", _at_most(rows, task), rows_per_class, draw, rows_seed, default=50)
     space = task.space(SpaceChanges(threat=threat))
     threats = [ThreatModel(space, budget) for budget in sorted(budgets_from(budgets, space, (1, 2, 3)))]
-    with progress() as bars:
+    with progress() as bars, executor_from(workers, ray, device) as executor:
         bar = bars.add_task("diagnose", total=len(PROBES) * len(threats))
 
         def show(name: str, budget: int) -> None:
             bars.update(bar, advance=1, description=f"{name}, {budget_text(budget, space)}")
 
         found = diagnose_data(task.splits) + probe_victim(
-            opened, part, threats, goal=goal_from(sources, targets), seed=seed, on_attack=show
+            opened, part, threats, goal=goal_from(sources, targets), seed=seed, executor=executor, on_attack=show
         )
     findings = by_severity(found)
     if json:

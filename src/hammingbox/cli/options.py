@@ -56,7 +56,8 @@ Seed = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on one line instead of a table.")]
 BatchSize = Annotated[
-    int, typer.Option(min=1, max=MOST_ROWS, help="Rows attacked together; changes speed, not results.")
+    int | None,
+    typer.Option(min=1, max=MOST_ROWS, help="Rows attacked together; changes speed, not results. Fewer with workers."),
 ]
 Memory = Annotated[int, typer.Option(min=1, max=LARGEST_MEMORY // 2**20, help="MiB for a micro-batch.")]
 Device = Annotated[str, typer.Option(help="Where the victim runs: cpu, cuda, cuda:1, ...")]

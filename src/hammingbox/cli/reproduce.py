@@ -12,6 +12,7 @@ from hammingbox.cli.console import out, plain, progress, say
 from hammingbox.cli.options import DataDir
 from hammingbox.cli.tables import empty_grid, show_table
 from hammingbox.cli.training_progress import training_progress
+from hammingbox.cli.workers import RayAddress, Workers, executor_from
 from hammingbox.report.artefacts.cases import Case
 from hammingbox.report.artefacts.figures import check_matplotlib
 from hammingbox.report.artefacts.table import Column
@@ -43,6 +44,8 @@ def reproduce(
         typer.Option(min=0, help="Begin nothing new after so many minutes; tables show what is there."),
     ] = None,
     data_dir: DataDir = None,
+    workers: Workers = None,
+    ray: RayAddress = None,
 ) -> None:
     """Reproduces tables and figures of the paper and prints them beside the paper's numbers."""
     studies = choose_studies(names or (), everything=everything)
@@ -54,19 +57,21 @@ def reproduce(
             _show_plan(work)
         return
     check_matplotlib()
-    for finished in run_studies(
-        studies,
-        preset,
-        folder,
-        data_dir=data_dir,
-        published=published,
-        minutes=minutes,
-        on_start=lambda study: _show_heading(study, preset),
-        watch_training=training_progress,
-        watch_rows=_watch_rows,
-    ):
-        _show_outcome(finished.outcome)
-        say(f"{finished.seconds:.1f} s; {len(finished.files)} files in {plain(finished.folder)}\n")
+    with executor_from(workers, ray) as executor:
+        for finished in run_studies(
+            studies,
+            preset,
+            folder,
+            data_dir=data_dir,
+            published=published,
+            minutes=minutes,
+            executor=executor,
+            on_start=lambda study: _show_heading(study, preset),
+            watch_training=training_progress,
+            watch_rows=_watch_rows,
+        ):
+            _show_outcome(finished.outcome)
+            say(f"{finished.seconds:.1f} s; {len(finished.files)} files in {plain(finished.folder)}\n")
 
 
 @contextmanager

@@ -64,8 +64,9 @@ def check(
     """Checks a threat.toml: which rules the data itself breaks, how large S(x) is, and what changes cost."""
     opened = Task.of(data, label, schema_file, data_dir, reading=reading)
     space = opened.space(changes_from(immutable, forbid, False, None, None))
-    read = read_threat(threat, opened.splits.schema, opened.splits.train, functions=functions_named(function))
     whole = opened.whole("all")
+    known = opened.splits.train if len(opened.splits.train) else whole
+    read = read_threat(threat, whole.schema, known, functions=functions_named(function))
     if row is not None:
         _show_row(read, space, whole, row, as_json=json)
         return
@@ -125,7 +126,9 @@ def _show_survey(read: ThreatFile, found: Survey) -> None:
         cells = (_amount(price, unit) for price in (column.cheapest, column.dearest))
         table.add_row(names, f"{column.rows:,}", *(cells if column.is_whole else ("too many to list", "")))
     out.print(table)
-    say(f"S(x) of {found.looked_at:,} rows (each row itself included): {_sizes(found)}")
+    is_bound = any(relation.pointwise for relation in read.rules.relations)
+    sizes = f"{_sizes(found)}{' (at most: rules about many columns at once are not counted)' if is_bound else ''}"
+    say(f"S(x) of {found.looked_at:,} rows (each row itself included): {sizes}")
     for budget, rows in found.attackable.items():
         say(f"budget {plain(_amount(budget, unit))}: pays for some change in {rows:,} of {found.looked_at:,} rows")
     if found.worth is not None:
@@ -164,8 +167,8 @@ def _show_row(read: ThreatFile, space: Space, data: Dataset, number: int, *, as_
         values = dict(zip((feature.name for feature in schema.features), schema.decode(x[0].tolist()), strict=True))
         worth = None if allowance is None else int(allowance[0])
         facts = [_move_facts(each, x[0].tolist(), schema) for each in moves]
-        size = {"log10_size": _log10(size_of(moves))}
-        print_json({"row": number, "values": values, "breaks": broken, **size, "worth": worth, "moves": facts})
+        known = {"row": number, "values": values, "breaks": broken, "log10_size": _log10(size_of(moves))}
+        print_json({**known, "worth": worth, "moves": facts})
         return
     say(f"row {number}: {plain(', '.join(schema.decode(x[0].tolist())))[:500]}")
     for name in broken:

@@ -57,9 +57,10 @@ def load(*, data_dir: Path | None = None) -> Splits:
 
 def _from_csv(path: Path) -> tuple[_Numbers, _Numbers]:
     try:
-        table = np.array([[int(text) for text in fields] for line, fields in read_rows(path) if line > 1])
+        rows = [[int(text) for text in fields] for line, fields in read_rows(path) if line > 1]
+        table = np.array(rows, dtype=np.int64)
         return table[:, 2:], table[:, 1]
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, OverflowError) as error:
         raise FileError(
             f"expected lines of row, label and 20 events as integers in {path}, got another file ({error}). "
             "Get the file again."

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from hammingbox.data import ag_news, bank_fraud, imdb, ips, splice, splice_paper
+from hammingbox.data import ag_news, bank_fraud, german, imdb, ips, splice, splice_paper
 from hammingbox.data.dataset import Splits
 from hammingbox.data.read_columns import EXCEL, PARQUET
 from hammingbox.data.reading import Reading
@@ -56,6 +56,12 @@ DATASETS: dict[str, Source] = {
     "splice_paper": Source(
         load=splice_paper.load,
         summary="Splice as in the paper: its 319 test rows, from a folder; an attacker may write all five letters",
+    ),
+    "german": Source(
+        load=german.load,
+        summary="German credit (UCI): 20 columns of 1,000 applicants, good or bad; included in the package",
+        immutable=german.IMMUTABLE,
+        model="mlp",
     ),
     "ips": Source(
         load=ips.load,

@@ -6,6 +6,7 @@ from hammingbox.defences.ablation import AblationTraining
 from hammingbox.defences.ascc import ASCC
 from hammingbox.defences.base import Batch, Defence, Step
 from hammingbox.defences.certified import CertifiedTraining
+from hammingbox.defences.exhaustive import ExhaustiveTraining
 from hammingbox.defences.hotflip import HotFlipTraining
 from hammingbox.defences.l2_ball import L2Ball
 from hammingbox.defences.padvt import PAdvT
@@ -20,6 +21,7 @@ DEFENCES: dict[str, Callable[..., Defence]] = {
     "trades": Trades,
     "hotflip": HotFlipTraining,
     "swap": SwapTraining,
+    "exhaustive": ExhaustiveTraining,
     "l2_ball": L2Ball,
     "ascc": ASCC,
     "ascc_public": ASCC.public,
@@ -34,6 +36,7 @@ __all__ = [
     "Batch",
     "CertifiedTraining",
     "Defence",
+    "ExhaustiveTraining",
     "HotFlipTraining",
     "L2Ball",
     "PAdvT",

@@ -19,7 +19,7 @@ from hammingbox.types import ManySlots, Weights
 from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.victim import Victim
 
-CleanRows = Int64[Tensor, "clean features"]
+CleanRows = Int64[Tensor, "clean columns"]
 PointLogits = Float[Tensor, "answers classes"]
 
 
@@ -47,6 +47,11 @@ class AdversarialRows(Defence):
         super().__post_init__()
         if self.clean_share >= 1:
             raise InputError(f"expected clean_share below 1, got {self.clean_share}. At 1 it is standard training.")
+
+    @property
+    def keeps_rules(self) -> bool:
+        """Its rows are points of the problem."""
+        return True
 
     @abstractmethod
     def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots | Weights:

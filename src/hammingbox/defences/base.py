@@ -10,10 +10,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hammingbox.data.schema import Schema
-from hammingbox.errors import VictimError
+from hammingbox.errors import InputError, VictimError
 from hammingbox.seeding import borrowed_generators
 from hammingbox.settings import check_settings
 from hammingbox.threat.goal import AnyOther, Goal
+from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Ids, Labels, Logits, RowFloat, RowMask
 from hammingbox.victims.victim import Victim
@@ -113,6 +114,11 @@ class Defence(nn.Module, ABC):
         ]
         return f"{type(self).__qualname__}({', '.join(shown)})"
 
+    @property
+    def keeps_rules(self) -> bool:
+        """Whether it trains on rows that an attacker can pay for, and that keep the relations between columns."""
+        return False
+
     def begin(self, victim: Victim, rows: int, threat: ThreatModel) -> None:  # noqa: ARG002
         """Called once before the first step. Moves the defence to the victim's device.
 
@@ -123,7 +129,13 @@ class Defence(nn.Module, ABC):
 
         Raises:
             VictimError: this defence cannot train the victim.
+            InputError: it trains on rows that an attacker could not pay for, or that break relations.
         """
+        if isinstance(threat.space, RuledSpace) and threat.budget and not self.keeps_rules:
+            raise InputError(
+                f"expected a defence that trains on rows within prices and relations, got {type(self).__name__}. "
+                "Use padvt, swap, trades, hotflip or exhaustive."
+            )
         if not victim.has_gradient or not any(p.requires_grad for p in victim.parameters()):
             raise VictimError(
                 f"expected a victim with parameters to train for {type(self).__name__}, got {type(victim).__name__}. "

@@ -14,7 +14,7 @@ from hammingbox.errors import InputError
 from hammingbox.problem import Problem, all_points
 from hammingbox.seeding import RowRandom
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.types import ManySlots
+from hammingbox.types import ManySlots, RowFloat
 from hammingbox.victims.victim import Victim
 
 
@@ -106,15 +106,25 @@ class InnerPCAA(Defence):
 
     def points(self, problem: Problem, distribution: Distribution, random: RowRandom) -> ManySlots:
         """Line 6: the `n_adv` points with the largest loss among the draws, within the budget."""
+        budget, purse = problem.budget, problem.purse
         if self.draws == self.n_adv:  # line 6 as in the paper
-            return distribution.draw(random, self.n_adv, budget=problem.budget)
-        drawn = distribution.draw(random, self.draws - 1, budget=problem.budget)
-        points = torch.cat([distribution.mode(problem.budget)[:, None], drawn], 1)
+            return _payable(problem, distribution.draw(random, self.n_adv, budget=budget, purse=purse))
+        drawn = distribution.draw(random, self.draws - 1, budget=budget, purse=purse)
+        points = torch.cat([distribution.mode(budget, purse)[:, None], drawn], 1)
         owner, slots = all_points(points)
         worst = problem.score(owner, slots).loss.view(len(problem), self.draws).topk(self.n_adv).indices
-        return points.gather(1, worst[:, :, None].expand(-1, -1, points.shape[2]))
+        return _payable(problem, points.gather(1, worst[:, :, None].expand(-1, -1, points.shape[2])))
 
-    def _adapt(self, limit: float, distribution: Distribution) -> None:
+    def _adapt(self, limit: float | RowFloat, distribution: Distribution) -> None:
         """Line 9: lambda <- (lambda - alpha (zeta - mean_i sum_j CE(x_ij, pi_ij)))+."""
         penalty: Tensor = self.get_buffer("adapted_penalty")
-        penalty.sub_(self.penalty_step * (limit - distribution.cross_entropy.mean())).clamp_(min=0.0)
+        most = limit.mean() if isinstance(limit, Tensor) else limit
+        penalty.sub_(self.penalty_step * (most - distribution.cross_entropy.mean())).clamp_(min=0.0)
+
+
+def _payable(problem: Problem, points: ManySlots) -> ManySlots:
+    """The clean row in place of points that cannot be written, such as a total without a value of its own."""
+    if problem.purse is None:
+        return points
+    able = problem.affordable(*all_points(points)).view(points.shape[:2])
+    return torch.where(able[..., None], points, 0)

@@ -76,6 +76,11 @@ class PAdvT(InnerPCAA, AdversarialRows):
     def __repr__(self) -> str:
         return self.settings_repr("objective", "trained")
 
+    @property
+    def keeps_rules(self) -> bool:
+        """Projected draws do; what the paper trains on may be at any distance."""
+        return self.trained == "projected"
+
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """Lines 3 to 9 for one batch."""
         step = super().forward(victim, batch, threat)

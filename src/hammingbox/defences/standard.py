@@ -11,6 +11,11 @@ from hammingbox.victims.victim import Victim
 class Standard(Defence):
     """No defence. Cost: one forward and one backward pass per row."""
 
+    @property
+    def keeps_rules(self) -> bool:
+        """It attacks nothing."""
+        return True
+
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:  # noqa: ARG002
         """Cross entropy of the batch."""
         return Step(batch.cross_entropy(victim(batch.x)))

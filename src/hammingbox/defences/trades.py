@@ -53,6 +53,11 @@ class Trades(InnerPCAA):
         right = (torch.stack(answers).detach().argmax(2) == batch.y).float().mean().item()
         return Step(loss, {"adversarial_accuracy": right, "penalty": self.get_buffer("adapted_penalty").item()})
 
+    @property
+    def keeps_rules(self) -> bool:
+        """Its rows are points of the problem."""
+        return True
+
     def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots:
         """Lines 4 to 7 and 9 of Algorithm 2: `n_adv` points per row. Updates lambda and the memory."""
         return self.points(problem, self.distribution(problem, batch, random), random)
@@ -71,5 +76,5 @@ class Trades(InnerPCAA):
                 candidates = threat.space.slots_of(part.x)
                 problem = Problem.of(victim, candidates, goals.take(attacked), threat.budget)
                 points = self.adversarial(problem, part, RowRandom.for_rows(part.seed, part.x))
-                changed[attacked] = candidates.select_points(*all_points(points)).view(*points.shape)
+                changed[attacked] = candidates.select_points(*all_points(points)).view(*points.shape[:2], -1)
         return attacked, changed.unbind(1)

@@ -7,6 +7,7 @@ from hammingbox.data.dataset import Dataset
 from hammingbox.evaluation.class_rates import ClassRates, class_rates_of
 from hammingbox.evaluation.diagnose.finding import Finding
 from hammingbox.evaluation.diagnose.row_checks import diagnose_rows
+from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.method import Method
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
@@ -28,6 +29,8 @@ class Evaluation:
     seconds: float
     victim_digest: str
     goal: Goal = field(default_factory=AnyOther)
+    failed: tuple[FailedRow, ...] = ()
+    """Rows that nobody could compute; neither `data` nor `rows` has them."""
 
     def __repr__(self) -> str:
         return f"Evaluation({self._headline})"
@@ -60,7 +63,7 @@ class Evaluation:
     @property
     def findings(self) -> list[Finding]:
         """What its rows say against it: too few of them, absent classes, a collapsed or confused victim."""
-        return diagnose_rows(self.rows, self.data.schema, goal=self.goal)
+        return diagnose_rows(self.rows, self.data.schema, goal=self.goal, failed=self.failed)
 
     def summary(self) -> dict[str, Any]:
         """One flat JSON object: rates with their intervals, mean distance of successes, passes and seconds."""

@@ -9,6 +9,8 @@ from hammingbox.attacks import attack_named
 from hammingbox.data.dataset import Dataset
 from hammingbox.errors import TooExpensiveError
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
+from hammingbox.evaluation.diagnose.finding import failed_rows
+from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rows import Rows
 from hammingbox.notebook import Axes, Frame
 from hammingbox.problem import DEFAULT_MEMORY
@@ -52,7 +54,7 @@ class ComparisonJob:
         goal: what counts as success.
         seed: of the attacks.
         split: which part of the data the rows are from.
-        batch_size: rows attacked together.
+        batch_size: rows attacked together; 256 by default, fewer with workers.
         memory: bytes for a micro-batch.
         executor: who computes the batches; this process by default.
         source: how to find the data again; from its name by default.
@@ -67,7 +69,7 @@ class ComparisonJob:
     goal: Goal = field(default_factory=AnyOther)
     seed: int = 0
     split: str = "test"
-    batch_size: int = 256
+    batch_size: int | None = None
     memory: int = DEFAULT_MEMORY
     executor: Executor | None = None
     source: DataReference | None = None
@@ -152,9 +154,14 @@ def compare_attacks(
         aim=job.goal,
         rules=job.space.rules if isinstance(job.space, RuledSpace) else None,
     )
+    failed: dict[int, FailedRow] = {}
     for name in job.attacks:
         for threat in threats:
-            results.add(*_cell(job, checkpoint, place, store, name, threat, on_progress, victim))
+            facts, rows, lost = _cell(job, checkpoint, place, store, name, threat, on_progress, victim)
+            results.add(facts, rows)
+            failed |= {row.number: row for row in lost}
+    if failed:
+        queried.append(failed_rows([failed[number] for number in sorted(failed)], len(job.rows)))
     return Comparison(VictimSummary(results, victim), findings_of(results, victim, queried), digest, queried)
 
 
@@ -167,8 +174,8 @@ def _cell(
     threat: ThreatModel,
     on_progress: OnProgress,
     victim: str,
-) -> tuple[RunFacts, Rows | None]:
-    """One attack at one budget: its facts, and its rows unless it refused."""
+) -> tuple[RunFacts, Rows | None, Sequence[FailedRow]]:
+    """One attack at one budget: its facts, its rows unless it refused, and rows that nobody could compute."""
     attack, done = attack_named(name), 0
 
     def on_rows(rows: int, _broken: int) -> None:
@@ -190,7 +197,7 @@ def _cell(
         reason = f"{name} needs gradients, and this model has none."
         refuse_into(store, checkpoint, job.rows, threat, attack, reason, **noted)
         on_progress(name, threat.budget, len(job.rows))
-        return replace(facts, refused=reason), None
+        return replace(facts, refused=reason), None, ()
     try:
         found = evaluate_into(
             store, checkpoint, job.rows, threat, attack, batch_size=job.batch_size, memory=job.memory,
@@ -198,5 +205,5 @@ def _cell(
         )  # fmt: skip
     except TooExpensiveError as error:
         on_progress(name, threat.budget, len(job.rows) - done)
-        return replace(facts, refused=str(error)), None
-    return replace(facts, seconds=found.seconds), found.rows
+        return replace(facts, refused=str(error)), None, ()
+    return replace(facts, seconds=found.seconds), found.rows, found.failed

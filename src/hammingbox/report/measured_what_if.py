@@ -21,7 +21,6 @@ from hammingbox.report.comparison import ComparisonJob
 from hammingbox.report.summary import VictimSummary
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import FILE, Run, Store, open_store
-from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.space import Space
 from hammingbox.threat.space_json import space_from_json
 from hammingbox.threat.threat_model import ThreatModel
@@ -120,19 +119,25 @@ def measure_what_if(
 def can_freeze(space: Space) -> bool:
     """Whether a column can be frozen: S(x) of a user's own, or with a Python rule, cannot be written again."""
     document = space.to_json()
+    document = document["base"] if document.get("kind") == "ruled" else document
     return document.get("kind") == "full" or ("immutable" in document and "rule" not in document)
 
 
 def frozen(space: Space, column: str) -> Space:
-    """The same S(x), in which a column keeps its value.
+    """The same S(x), with the same rules, in which a column keeps its value.
 
     Raises:
-        InputError: nothing else may change.
+        InputError: nothing else may change, or a rule needs the column to change.
     """
-    document = space.to_json()
+    return space_from_json(_frozen_document(space.to_json(), column), space.schema)
+
+
+def _frozen_document(document: Mapping[str, Any], column: str) -> dict[str, Any]:
+    if document.get("kind") == "ruled":
+        return {**document, "base": _frozen_document(document["base"], column)}
     if document.get("kind") == "full":
-        return MaskedSpace(space.schema, immutable=[column])
-    return space_from_json(document | {"immutable": [*(document["immutable"] or ()), column]}, space.schema)
+        return {"kind": "masked", "immutable": [column], "forbidden": {}, "kept": {}}
+    return {**document, "immutable": [*(document["immutable"] or ()), column]}
 
 
 def read_measured(folder: Path, store: Store, runs: Sequence[Run]) -> dict[str, MeasuredWhatIf]:
@@ -188,15 +193,14 @@ def _is_again(run: Run, first: Run) -> bool:
 
 def _frozen_column(base: Mapping[str, Any], document: Mapping[str, Any]) -> str | None:
     """The column that one space freezes beyond another; None if they differ in anything else."""
-    immutable, before = document.get("immutable") or (), base.get("immutable") or ()
-    if list(immutable[:-1]) != list(before) or not immutable:
+    if base.get("kind") == "ruled":
+        inner: list[Any] = [one.get("base") for one in (base, document)]
+        same = document.get("rules") == base.get("rules") and all(isinstance(one, Mapping) for one in inner)
+        return _frozen_column(*inner) if same and document.get("kind") == "ruled" else None
+    immutable = document.get("immutable")
+    if not isinstance(immutable, list) or not immutable or (base.get("kind") != "full" and "immutable" not in base):
         return None
-    rest = {key: value for key, value in document.items() if key != "immutable"}
-    if base.get("kind") == "full":
-        same = rest.get("kind") == "masked" and not any(value for key, value in rest.items() if key != "kind")
-    else:
-        same = rest == {key: value for key, value in base.items() if key != "immutable"}
-    return str(immutable[-1]) if same else None
+    return str(immutable[-1]) if dict(document) == _frozen_document(base, immutable[-1]) else None
 
 
 def _rate_on(summary: VictimSummary, budget: int, attack: str, of: str) -> Rate:

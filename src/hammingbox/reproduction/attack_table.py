@@ -6,6 +6,7 @@ from typing import Any
 
 from hammingbox.report.artefacts.table import Column, Interval, Table, Value
 from hammingbox.reproduction.recipes import AG, AG_PAPER, IPS, SPLICE, SPLICE_PAPER, SPLICE_QUICK
+from hammingbox.studies.attack_orders import attack_orders
 from hammingbox.studies.grid import Grid, GridCell, plan_grid, refusals, run_grid
 from hammingbox.studies.plan import Work
 from hammingbox.studies.recipe import Recipe
@@ -14,6 +15,9 @@ from hammingbox.studies.study import Outcome, Size, Study
 from hammingbox.studies.workspace import Workspace
 
 ATTACKED = ("sa", "ga", "gsa", "gsa_released", "gga", "gga_released", "pcaa", "auto", "oracle", "pcaa_paper")
+
+PAIRS = (*(("pcaa", other) for other in ("sa", "ga", "gsa", "gga", "pcaa_paper")), ("auto", "pcaa"), ("oracle", "auto"))
+"""Attacks whose order the paper or this project claims: the stronger one first."""
 
 Line = tuple[tuple[float, float] | None, ...]
 
@@ -158,9 +162,13 @@ class AttackTable(Study):
         return plan_attacks(workspace, size)
 
     def run(self, workspace: Workspace, size: Size) -> Outcome:
-        """One table per victim."""
+        """One table per victim, and the orders of attacks on it."""
         grid = run_attacks(workspace, size)
-        tables = [self._table(recipe, cells) for recipe in size.victims if (cells := grid.of(recipe))]
+        tables = []
+        for recipe in size.victims:
+            if cells := grid.of(recipe):
+                orders = attack_orders(f"{self.title}, order: {recipe.name}", cells, PAIRS)
+                tables += [self._table(recipe, cells), *([orders] if orders.rows else [])]
         return Outcome(tables=tables, skipped=grid.skipped, notes=self.reasons)
 
     def _table(self, recipe: Recipe, cells: list[GridCell]) -> Table:

@@ -1,12 +1,18 @@
-"""Who computes the batches of a run."""
+"""Who computes the batches of a run: the interface, and the executor that uses this process alone."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
+from types import TracebackType
+from typing import Any, TypeVar
 
+from hammingbox.errors import HammingboxError, VictimRaisedError
 from hammingbox.evaluation.rows import Rows
+from hammingbox.running.attempts import Attempts, RowFailure
 from hammingbox.running.run_spec import Places, RunSpec
+
+Self = TypeVar("Self", bound="Executor")
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +30,21 @@ class BatchResult:
     seconds: float
 
 
+BATCH_SIZE = 256
+"""Rows of a batch by default."""
+
+Outcome = BatchResult | RowFailure
+"""What an executor gives back: rows, or a row that nobody could compute."""
+
+
 class Executor(ABC):
-    """Computes batches of a run, in any order, here or elsewhere."""
+    """Computes batches of a run, in any order, here or elsewhere. Use it as a context manager, or close it."""
 
     @abstractmethod
-    def run(self, spec: RunSpec, batches: Iterable[Places]) -> Iterator[BatchResult]:
+    def run(self, spec: RunSpec, batches: Iterable[Places]) -> Iterator[Outcome]:
         """Computes batches and yields each as soon as it is there.
+
+        A batch whose rows make the victim raise is split until the row is found; the other rows are computed.
 
         Args:
             spec: the run.
@@ -37,16 +52,51 @@ class Executor(ABC):
                 offers them may share the rest with other processes.
         """
 
+    def batch_size(self, rows: int, most: int = BATCH_SIZE) -> int:  # noqa: ARG002
+        """Rows of a batch where nobody says how many: as large as allowed, because attacks are slow on few rows."""
+        return most
+
+    def environment(self) -> dict[str, Any]:
+        """What differs from this process where rows are computed, see `hammingbox.evaluation.environment`."""
+        return {}
+
+    def close(self) -> None:  # noqa: B027
+        """Ends what was started; the executor starts it again when it is used again."""
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
 
 class Serial(Executor):
     """Computes one batch after the other in this process."""
 
-    def run(self, spec: RunSpec, batches: Iterable[Places]) -> Iterator[BatchResult]:
+    def run(self, spec: RunSpec, batches: Iterable[Places]) -> Iterator[Outcome]:
         """Computes a batch only when the one before it has been taken."""
-        for places in batches:
+        attempts = Attempts(batches)
+        while (attempt := attempts.take()) is not None:
             begin = perf_counter()
-            rows = spec.compute(places)
-            yield BatchResult(places, rows, perf_counter() - begin)
+            try:
+                rows = spec.compute(attempt.places)
+            except Exception as error:
+                if not is_about_rows(error):
+                    raise
+                yield from attempts.raised(attempt, error)
+                continue
+            yield BatchResult(attempt.places, rows, perf_counter() - begin)
 
     def __repr__(self) -> str:
         return "Serial()"
+
+
+def is_about_rows(error: Exception) -> bool:
+    """Whether an error may be that of some rows only: the victim's own, or a lack of memory.
+
+    Every other error of this package is about the whole run: a method that does not apply, an attack that cheats, a
+    victim whose answers cannot be used.
+    """
+    return isinstance(error, VictimRaisedError) or not isinstance(error, HammingboxError)

@@ -8,6 +8,7 @@ from hammingbox.evaluation.accuracy import clean_answers
 from hammingbox.evaluation.diagnose import Finding, diagnose_classes, diagnose_results, diagnose_victim
 from hammingbox.evaluation.rates import Rate
 from hammingbox.running.evaluate import evaluate
+from hammingbox.running.executor import Executor
 from hammingbox.threat.goal import Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.victim import Victim
@@ -23,6 +24,7 @@ def probe_victim(
     *,
     goal: Goal | None = None,
     seed: int = 0,
+    executor: Executor | None = None,
     on_attack: Callable[[str, int], None] = lambda _name, _budget: None,
 ) -> list[Finding]:
     """Everything that makes an evaluation of a victim doubtful.
@@ -33,6 +35,7 @@ def probe_victim(
         threats: one per budget, the largest last.
         goal: what counts as success; any class but the true one by default.
         seed: of the attacks.
+        executor: who computes the batches of attacks; this process by default.
         on_attack: called before each attack with its name and budget.
     """
     findings = diagnose_victim(victim, data, threats[-1], goal=goal)
@@ -45,5 +48,6 @@ def probe_victim(
     for name, attack in usable.items():
         for threat in threats:
             on_attack(name, threat.budget)
-            rates[name, threat.budget] = evaluate(victim, data, threat, attack, goal=goal, seed=seed).success_rate
+            found = evaluate(victim, data, threat, attack, goal=goal, seed=seed, executor=executor)
+            rates[name, threat.budget] = found.success_rate
     return [*findings, *diagnose_results(rates, usable)]

@@ -16,9 +16,11 @@ from hammingbox.evaluation.evaluation import Evaluation
 from hammingbox.evaluation.method import Method
 from hammingbox.evaluation.rows import Rows
 from hammingbox.problem import DEFAULT_MEMORY
+from hammingbox.running.attempts import RowFailure
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.evaluate import OnRows, evaluation_of
 from hammingbox.running.executor import BatchResult, Executor, Serial
+from hammingbox.running.losses import Losses, failed_rows_of
 from hammingbox.running.run_spec import Places, RunSpec
 from hammingbox.running.store import RunKey, Store, goal_digest, space_digest
 from hammingbox.running.store.row_locks import RowLocks
@@ -50,7 +52,7 @@ def evaluate_into(
     source: str | DataReference = "",
     split: str = "test",
     seed: int = 0,
-    batch_size: int = 256,
+    batch_size: int | None = None,
     memory: int = DEFAULT_MEMORY,
     executor: Executor | None = None,
     on_rows: OnRows = lambda _done, _broken: None,
@@ -59,7 +61,8 @@ def evaluate_into(
 
     Batches are the same whether a run was interrupted or not, and a batch is recorded whole or not at all, so a
     resumed run ends with the records of an uninterrupted one, to the last bit. Several processes may work on one run;
-    they share its batches.
+    they share its batches. A row that nobody can compute, because the victim raises or its worker dies, is noted with
+    the reason and tried again by the next call; the rest of the run goes on.
 
     Args:
         store: where records go and come from.
@@ -74,7 +77,7 @@ def evaluate_into(
             `DataReference` the label column of an own file is noted too, which `verify` needs.
         split: which part of the data the rows are from.
         seed: of the attack.
-        batch_size: rows attacked and recorded together.
+        batch_size: rows attacked and recorded together; 256 by default, fewer with workers.
         memory: bytes for a micro-batch.
         executor: who computes the batches; this process by default.
         on_rows: called after each batch with the number of rows done and broken in it, recorded ones included.
@@ -87,7 +90,9 @@ def evaluate_into(
         TooExpensiveError: the attack refused; the store notes why.
     """
     checkpoint = victim if isinstance(victim, Checkpoint) else Checkpoint(victim, _kind_of(victim), {}, data.schema)
-    spec = RunSpec(checkpoint.victim, data, threat, attack, goal or AnyOther(), seed, batch_size, memory)
+    who = executor or Serial()
+    size = who.batch_size(len(data)) if batch_size is None else batch_size
+    spec = RunSpec(checkpoint.victim, data, threat, attack, goal or AnyOther(), seed, size, memory)
     numbers = data.numbers.tolist()
     if len(set(numbers)) < len(data):
         raise InputError("expected rows with distinct numbers, got repeats. Records are kept by row number.")
@@ -96,9 +101,9 @@ def evaluate_into(
     _check_rows(recorded, data)
     _check_answers(recorded, checkpoint.victim)
     with closing(store.row_locks()) as locks:
-        recorder = _Recorder(store, run, spec, locks, on_rows)
+        recorder = _Recorder(store, run, spec, locks, on_rows, Losses(is_hopeful=len(recorded) > 0))
         try:
-            recorder.finish(executor or Serial())
+            recorder.finish(who)
         except TooExpensiveError as error:
             store.refuse(run, str(error))
             raise
@@ -110,9 +115,12 @@ def evaluate_into(
     store.check_there()
     rows = Rows.join(found)
     place_of = {number: i for i, number in enumerate(rows.numbers.tolist())}
+    lost = set(numbers).difference(place_of)
+    failed = [row for row in store.failures(run) if row.number in lost] if lost else []
     facts = store.run(run)
     seconds = facts.seconds * len(data) / facts.rows
-    return evaluation_of(spec, rows.take(torch.tensor([place_of[number] for number in numbers])), seconds)
+    there = [place_of[number] for number in numbers if number in place_of]
+    return evaluation_of(spec, rows.take(torch.tensor(there)), seconds, failed)
 
 
 def refuse_into(
@@ -182,18 +190,28 @@ def _begin(
 class _Recorder:
     """Brings a run to its end: locks batches that nobody works on, has them computed, writes them, waits for others."""
 
-    def __init__(self, store: Store, run: int, spec: RunSpec, locks: RowLocks, on_rows: OnRows) -> None:
+    def __init__(self, store: Store, run: int, spec: RunSpec, locks: RowLocks, on_rows: OnRows, losses: Losses) -> None:
         self.store, self.run, self.spec, self.locks, self.on_rows = store, run, spec, locks, on_rows
         self.found: list[Rows] = []
+        self._losses = losses
+        self._unwritten: list[RowFailure] = []
         self._session = 0
+        self._executor: Executor = Serial()
         self._elsewhere: list[Places] = []
 
     def finish(self, executor: Executor) -> None:
         """Works until every batch is recorded, by this process or another."""
         waiting: Sequence[Places] = self.spec.batches()
+        self._executor = executor
         while waiting:
-            for batch in executor.run(self.spec, self._locked(waiting)):
-                self._write(batch)
+            for outcome in executor.run(self.spec, self._locked(waiting)):
+                if isinstance(outcome, RowFailure):
+                    self._losses.add(outcome)
+                    self._unwritten.append(outcome)
+                else:
+                    self._write(outcome)
+                self._write_failures()
+            self._losses.check()
             self._wait(waiting)
             waiting = self._elsewhere
 
@@ -219,11 +237,24 @@ class _Recorder:
 
     def _write(self, batch: BatchResult) -> None:
         """Records a batch and gives its rows back."""
-        self._session = self._session or self.store.begin_session(self.run, environment())
+        self._losses.is_hopeful = True
+        self._session = self._session or self.store.begin_session(
+            self.run, environment() | self._executor.environment()
+        )
         self.store.add(self.run, self._session, batch.rows, self.spec.data.schema, batch.seconds)
         self.found.append(batch.rows)
         self.locks.release(self.run, self._numbers(batch.places))
         self.on_rows(len(batch.rows), int(batch.rows.success.sum()))
+
+    def _write_failures(self) -> None:
+        """Notes failed rows and gives them back, once it is clear that other rows can be computed."""
+        if not self._losses.is_hopeful or not self._unwritten:
+            return
+        failed = failed_rows_of(self._unwritten, self.spec.data)
+        self.store.fail(self.run, failed)
+        self.locks.release(self.run, [row.number for row in failed])
+        self.on_rows(len(failed), 0)
+        self._unwritten = []
 
     def _wait(self, batches: Sequence[Places]) -> None:
         """Pauses when other processes work on everything that is left."""

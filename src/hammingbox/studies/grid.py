@@ -151,7 +151,21 @@ def _run(workspace: Workspace, cell: GridCell) -> GridCell:
         ]
     except TooExpensiveError as error:
         return replace(cell, refused=str(error))
+    except OutOfTimeError:
+        if reason := _refusal(workspace, cell):  # what would be refused is not left for the next time
+            return replace(cell, refused=reason)
+        raise
     return replace(cell, runs=tuple(found))
+
+
+def _refusal(workspace: Workspace, cell: GridCell) -> str:
+    """Why an attack would refuse; empty if it would run."""
+    victim, rows = workspace.untrained(cell.recipe).victim, workspace.rows(cell.recipe, cell.rows)
+    try:
+        expected_passes(cell.method(), victim, rows, workspace.threat(cell.recipe, cell.budget))
+    except TooExpensiveError as error:
+        return str(error)
+    return ""
 
 
 def plan_grid(workspace: Workspace, size: Size) -> list[Work]:

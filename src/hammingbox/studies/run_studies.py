@@ -9,6 +9,7 @@ from time import monotonic, perf_counter
 
 from hammingbox.errors import unknown_name
 from hammingbox.report.artefacts.write_artefacts import write_outcome
+from hammingbox.running.executor import Executor
 from hammingbox.running.store import FILE, Store, open_store
 from hammingbox.studies.plan import Work
 from hammingbox.studies.published import Published
@@ -83,6 +84,7 @@ def run_studies(
     data_dir: Path | None = None,
     published: Published | None = None,
     minutes: float | None = None,
+    executor: Executor | None = None,
     on_start: Callable[[Study], None] = lambda _: None,
     watch_training: WatchTraining = unwatched,
     watch_rows: WatchRows = ignore_rows,
@@ -96,6 +98,7 @@ def run_studies(
         data_dir: folder that holds data files.
         published: records of earlier runs, which are not run again.
         minutes: no training and no run begins after so many; what is there is tabulated, and what is left is named.
+        executor: who computes the batches of runs; this process by default.
         on_start: called before each study.
         watch_training: shows the progress of a training.
         watch_rows: shows the progress of a run.
@@ -107,7 +110,7 @@ def run_studies(
     check_preset(preset)
     with open_store(folder, create=True) as store:
         workspace = Workspace(
-            folder, store, watch_training, watch_rows, data_dir,
+            folder, store, watch_training, watch_rows, data_dir, executor=executor,
             published=published or Published(),
             deadline=None if minutes is None else monotonic() + 60 * minutes,
         )  # fmt: skip

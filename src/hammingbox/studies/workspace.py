@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from time import monotonic
@@ -174,7 +174,7 @@ class Workspace:
                 "Remove that folder to make the victim again, or choose another --out."
             )
         recorded = found.training.get("config", {}) | {"defence": found.training.get("defence")}
-        expected = asdict(self.config(recipe)) | {"defence": repr(defence_of(recipe))}
+        expected = self.config(recipe).record() | {"defence": repr(defence_of(recipe))}
         for name, value in expected.items():
             if recorded.get(name) not in (None, value):
                 raise InputError(
@@ -295,6 +295,7 @@ class Workspace:
         name: str,
         keep: int | None = None,
         mask: int | None = None,
+        votes: int = 1000,
     ) -> Evaluation:
         """Certifies one victim; rows that the store holds already are read from it.
 
@@ -306,6 +307,7 @@ class Workspace:
             name: short name of the method.
             keep: certify votes over subsets of this many features in place of the model itself.
             mask: the category that is written over hidden features.
+            votes: subsets that vote.
 
         Raises:
             InputError: the method does not apply to the victim.
@@ -315,7 +317,7 @@ class Workspace:
         checkpoint, data = self.checkpoint(recipe), self.rows(recipe, rows)
         self._check_time()
         if keep is not None:
-            voting = Ablated(checkpoint.victim, keep, mask=mask)
+            voting = Ablated(checkpoint.victim, keep, mask=mask, votes=votes)
             checkpoint = replace(checkpoint, victim=voting, model=f"{voting.described} {checkpoint.model}")
         with self.watch(f"{recipe.one_training}: certify {name}, budget {budget}", len(data)) as on_rows:
             found = evaluate_into(

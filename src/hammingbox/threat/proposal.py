@@ -9,7 +9,7 @@ from hammingbox.data.dataset import Dataset
 from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError
 from hammingbox.threat.mining.arithmetic import equal, orders, parts_of_dates, spans, sums
-from hammingbox.threat.mining.dependencies import dependencies
+from hammingbox.threat.mining.dependencies import dependencies, joint_dependencies
 from hammingbox.threat.mining.sample import Sample
 from hammingbox.threat.mining.tables import absent_combinations, one_hot_groups
 from hammingbox.threat.rules.relation import Relation
@@ -98,37 +98,31 @@ Entries = list[tuple[dict[str, object], str]]
 
 
 def _sections(sample: Sample, data: Dataset, explained: set[frozenset[int]]) -> Iterator[tuple[str, Entries]]:
-    """The sections of the file with their candidates. `explained` grows between them: one rule for a pair is enough."""
+    """The sections of the file with their candidates.
+
+    `explained` grows between them: columns that an earlier rule names together need no weaker rule.
+    """
     schema = sample.schema
-    groups = one_hot_groups(sample)
-    in_group = {frozenset((a, b)) for group in groups for a in group for b in group}
     name, quoted = _names(schema), _quoted(schema)
-    yield (
-        "Exactly one of these columns is on",
-        [({"kind": "one_hot", "columns": [name[c] for c in group]}, "") for group in groups],
-    )
+
+    def is_new(*columns: int) -> bool:
+        return not any(known.issuperset(columns) for known in explained)
+
+    groups = [({"kind": "one_hot", "columns": [name[c] for c in group]}, "") for group in one_hot_groups(sample)]
+    yield "Exactly one of these columns is on", groups
     computed = [f"{quoted[a]} == {quoted[b]}" for a, b in equal(sample)]
     computed += [f"{quoted[c]} == {quoted[a]} {sign} {quoted[b]}" for c, sign, a, b in sums(sample)]
     computed += [f"{quoted[c]} == {part}({quoted[date]})" for c, part, date in parts_of_dates(sample)]
     computed += [f"{quoted[c]} == days({quoted[b]}) - days({quoted[a]})" for c, b, a in spans(sample)]
     hint = "a column that you would rather have computed goes into [[derived]], with column and formula"
     yield "Sums, products and parts of dates", [({"kind": "formula", "formula": text}, hint) for text in computed]
-    yield (
-        "One column decides another",
-        [
-            ({"kind": "determines", "by": [name[a]], "column": name[b], "table": "data"}, "")
-            for a, b in dependencies(sample)
-            if frozenset((a, b)) not in in_group | explained
-        ],
-    )
-    yield (
-        "One column is never larger than another",
-        [
-            ({"kind": "formula", "formula": f"{quoted[a]} <= {quoted[b]}"}, "")
-            for a, b in orders(sample)
-            if frozenset((a, b)) not in explained
-        ],
-    )
+    single = [(a, b) for a, b in dependencies(sample) if is_new(a, b)]
+    yield "One column decides another", [(_decided([name[a]], name[b]), "") for a, b in single]
+    joint = [(a, b, c) for a, b, c in joint_dependencies(sample) if is_new(a, b, c)]
+    yield "Two columns decide a third", [(_decided([name[a], name[b]], name[c]), "") for a, b, c in joint]
+    ordered = [f"{quoted[a]} <= {quoted[b]}" for a, b in orders(sample) if is_new(a, b)]
+    yield "One column is never larger than another", [({"kind": "formula", "formula": text}, "") for text in ordered]
+    absent = [found for found in absent_combinations(data) if is_new(*found[:2])]
     yield (
         "Combinations that no row has, though chance would give them many",
         [
@@ -136,10 +130,13 @@ def _sections(sample: Sample, data: Dataset, explained: set[frozenset[int]]) -> 
                 {"kind": "combinations", "columns": [name[a], name[b]], "allowed": "data"},
                 f"{seen:,} of {possible:,} combinations occur",
             )
-            for a, b, seen, possible in absent_combinations(data)
-            if frozenset((a, b)) not in in_group | explained
+            for a, b, seen, possible in absent
         ],
     )
+
+
+def _decided(by: list[str], column: str) -> dict[str, object]:
+    return {"kind": "determines", "by": by, "column": column, "table": "data"}
 
 
 def _checked(entry: dict[str, object], note: str, data: Dataset, least: float) -> Proposed | None:

@@ -58,7 +58,8 @@ class Survey:
         rows: of the data, all of which are checked against the rules.
         broken: every relation and derived column, with how often the data breaks it.
         looked_at: rows whose S(x) was listed.
-        smallest, median, largest: the number of rows in S(x), the clean one included; None if none could be listed.
+        smallest, median, largest: the number of rows in S(x), the clean one included; None if none could be listed. An
+            upper bound where a relation ties too many columns together to be listed (`kind = "seen_together"`).
         uncounted: rows whose S(x) is too large to be listed.
         fixed: rows that cannot be attacked at all, since no change is allowed.
         fixed_examples: the numbers of the first of them.

@@ -24,6 +24,7 @@ RELATION = {
     "implies": ("if", "then"),
     "one_hot": ("columns", "on", "least", "most"),
     "if_written": ("column", "values", "then"),
+    "seen_together": ("columns",),
     "function": ("function", "columns"),
 }
 """The entries of each kind of relation, besides kind, name and agree."""

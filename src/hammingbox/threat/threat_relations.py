@@ -12,6 +12,7 @@ from hammingbox.threat.rules.formula import Formula, IfWritten, Implies
 from hammingbox.threat.rules.function import Function, Keeps, check_function_name, function_not_passed
 from hammingbox.threat.rules.one_hot import OneHot
 from hammingbox.threat.rules.relation import Relation, ids_of_texts, indices_of
+from hammingbox.threat.rules.seen_together import SeenTogether
 from hammingbox.threat.threat_entries import (
     OPTIONAL,
     RELATION,
@@ -23,7 +24,7 @@ from hammingbox.threat.threat_entries import (
     whole_in,
 )
 
-_OF_DATA = "data"
+_OF_DATA, _EVERY = "data", "*"
 
 
 def relation_of(entry: Any, schema: Schema, data: Dataset | None, functions: Mapping[str, Keeps]) -> Relation:
@@ -58,6 +59,11 @@ def relation_of(entry: Any, schema: Schema, data: Dataset | None, functions: Map
         on = text_in_column(entry["on"]) if "on" in entry else None
         least, most = (whole_in(entry.get(key, 1), key, 0) for key in ("least", "most"))
         return OneHot(schema, names_in(entry["columns"], "columns"), on, least, most, name)
+    if kind == "seen_together":
+        columns = (
+            [f.name for f in schema.features] if entry["columns"] == _EVERY else names_in(entry["columns"], "columns")
+        )
+        return SeenTogether.of_rows(schema, columns, _rows(data).ids.long(), name)
     function = check_function_name(entry["function"])
     if function not in functions:
         raise function_not_passed(function)

@@ -9,7 +9,7 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.data.values import MISSING, UNKNOWN
-from hammingbox.errors import HammingboxError, InputError, VictimError
+from hammingbox.errors import HammingboxError, InputError, VictimError, VictimRaisedError
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.answers import Answers, Returns, class_order
 from hammingbox.victims.frames import ColumnType, Container, Frames, text_of, types_of
@@ -99,7 +99,7 @@ class FrameModel(Victim):
             raise
         except (Exception, SystemExit) as error:  # whatever a model of somebody else raises
             reason = " ".join(str(error).split())[:_LONGEST_REASON]
-            raise VictimError(
+            raise VictimRaisedError(
                 f"expected the model to answer {len(ids)} rows, got {type(error).__name__}: {reason} "
                 f"It was given {_outline(table)}. Give it the types of its training: `like`, or a columns file."
             ) from error

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hammingbox.data.schema import Schema
-from hammingbox.errors import FileError, InputError
+from hammingbox.errors import FileError, HammingboxError, InputError
 from hammingbox.files import exists, read_bytes, read_json, sha256, shown
 from hammingbox.victims.checkpoint import CONFIG, Checkpoint, load_checkpoint
 from hammingbox.victims.columns_file import read_columns_of
@@ -126,7 +126,16 @@ def _from_file(path: Path, schema: Schema, name: str, like: Any, hint: Any) -> C
             f"expected {library} in {shown(path)} because of its suffix, got a model of {looks_like}. "
             f"Give the file the suffix {' or '.join(s for s, known in FILES.items() if known == looks_like)}."
         )
-    facts, said = _READERS[library](content, path), read_columns_of(path)
+    try:
+        facts = _READERS[library](content, path)
+    except HammingboxError:
+        raise
+    except Exception as error:  # what a library says about a damaged model, such as a text that is none
+        raise FileError(
+            f"expected a whole {library} model in {shown(path)}, got a damaged one ({type(error).__name__}). "
+            "Save it again."
+        ) from error
+    said = read_columns_of(path)
     opened = model_victim(
         facts, schema, like=said.types or like, hint=hint, classes=said.classes, takes=said.takes,
         returns=said.returns, name=name,

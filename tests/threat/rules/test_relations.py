@@ -1,7 +1,7 @@
 """Relations between columns, judged on whole points."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -121,7 +121,7 @@ def test_a_dependency_from_data_follows_the_majority() -> None:
 
 def test_what_a_relation_refuses() -> None:
     schema = shop()
-    for make, message in (
+    cases: list[tuple[Callable[[], Relation], str]] = [
         (lambda: Determines(schema, ["city"], "country", [*CITIES, ["Paris", "Italy"]]), "several for Paris"),
         (lambda: Determines(schema, ["cty"], "country", CITIES), "Did you mean 'city'"),
         (lambda: Determines(schema, ["city"], "city", CITIES), "each column once"),
@@ -134,7 +134,8 @@ def test_what_a_relation_refuses() -> None:
         (lambda: IfWritten(schema, "city", "changed(size)", ["Rom"]), "Did you mean 'Rome'"),
         (lambda: IfWritten(schema, "city", "changed(size)", []), "got none"),
         (lambda: relation_from_json({"kind": "formulas"}, schema, {}), "Did you mean 'formula'"),
-    ):
+    ]
+    for make, message in cases:
         with pytest.raises(InputError, match=message):
             make()
 
@@ -151,7 +152,8 @@ def test_a_function_is_never_found_by_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [lambda w, c: 1, lambda w, c: [True], lambda w, c: 1 / 0, lambda w, c: np.ones(3)], ids=str
+    "answer", [lambda w, c: 1, lambda w, c: [True], lambda w, c: 1 / 0, lambda w, c: np.ones(3)],
+    ids=["a number", "too few", "an error", "floats"],
 )  # fmt: skip
 def test_a_function_that_answers_nonsense(answer: Any) -> None:
     relation = Function(shop(), "mine:rule", ["net"], answer)

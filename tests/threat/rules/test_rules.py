@@ -31,7 +31,7 @@ CITIES = [["Paris", "France"], ["Lyon", "France"], ["Rome", "Italy"], ["Milan", 
 def shop_rules(**changes: Any) -> Rules:
     """Every column priced; the city decides the country, the total is computed, the order comes before the parcel."""
     schema = shop()
-    own = {
+    own: dict[str, Any] = {
         "unit": Unit(Decimal("0.1"), "EUR"),
         "columns": (
             ColumnRule("city", price=5),

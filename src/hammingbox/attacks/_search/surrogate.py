@@ -132,17 +132,17 @@ class AdditiveSurrogate(Guide):
     def learn(self, rows: Int64[Tensor, "batch"], points: ManySlots, logits: Answers) -> None:
         """Makes one step of Kaczmarz' method per point."""
         queried, changed = logits.isfinite().all(2), points != 0
-        # Which options take a share of the error: those that change something, at points that were evaluated.
-        shared = (changed & queried[..., None]).to(logits.dtype)[..., None].unbind(1)
-        changes = changed.sum(2).clamp(min=1)[..., None, None].unbind(1)
+        # The error is shared equally by the changes of a point that was evaluated: divided by infinity for the others.
+        changes = changed.sum(2, keepdim=True).clamp(min=1).to(logits.dtype)
+        parts = torch.where(changed & queried[..., None], changes, torch.inf)[..., None].unbind(1)
         rise = torch.where(queried[..., None], logits - self.clean[rows][:, None], 0.0)[:, :, None].unbind(1)
         options = (rows[:, None, None] * self.layout.options + self.layout.starts + points).transpose(0, 1).flatten(1)
         table = self.worth.view(-1, self.worth.shape[2])  # (batch x options, classes)
         shape = (len(rows), points.shape[2], -1)
-        for place, target, share, count in zip(options.unbind(0), rise, shared, changes, strict=True):
-            worth = table.index_select(0, place)
-            error = target - worth.view(shape).sum(1, keepdim=True)
-            table.index_copy_(0, place, worth + (error / count * share).flatten(0, 1))
+        for place, target, part in zip(options.unbind(0), rise, parts, strict=True):
+            worth = table.index_select(0, place).view(shape)
+            error = target - worth.sum(1, keepdim=True)
+            table.index_copy_(0, place, (worth + error / part).flatten(0, 1))
 
 
 def _changes_to_keep(restarts: RowInt, budget: int) -> RowInt:

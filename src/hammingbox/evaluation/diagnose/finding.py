@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rates import Rate
 
 Severity = Literal["error", "warning", "note"]
@@ -66,6 +67,18 @@ def not_finite_logits(bad: int, rows: int) -> Finding:
         f"{bad} of {rows} rows have NaN or infinite logits",
         "no attack can compare losses that are not numbers",
         "check the weights and the encoding of the rows",
+    )
+
+
+def failed_rows(failed: Sequence[FailedRow], rows: int) -> Finding:
+    """Nobody could compute some of `rows` rows."""
+    numbers = ", ".join(str(row.number) for row in failed[:_SHOWN]) + (", ..." if len(failed) > _SHOWN else "")
+    return Finding(
+        "failed rows",
+        "warning",
+        f"{len(failed):,} of {rows:,} rows could not be computed (rows {numbers}); the first one: {failed[0].reason}",
+        "no rate counts these rows: they were neither broken nor did they withstand anything",
+        "mend what the reason says and give the same command again: it tries only these rows",
     )
 
 

@@ -1,8 +1,11 @@
 """Checks of the rows of one run: whether its rate is over enough of them, and whether every class is among them."""
 
+from collections.abc import Sequence
+
 from hammingbox.data.schema import Schema
 from hammingbox.evaluation.diagnose.class_checks import diagnose_classes
-from hammingbox.evaluation.diagnose.finding import Finding, by_severity, few_rows, nothing_attacked
+from hammingbox.evaluation.diagnose.finding import Finding, by_severity, failed_rows, few_rows, nothing_attacked
+from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
 from hammingbox.threat.goal import Goal
@@ -14,16 +17,20 @@ WIDE = 0.25
 """The widest interval of a success rate that is not worth a note."""
 
 
-def diagnose_rows(rows: Rows, schema: Schema, *, goal: Goal | None = None) -> list[Finding]:
+def diagnose_rows(
+    rows: Rows, schema: Schema, *, goal: Goal | None = None, failed: Sequence[FailedRow] = ()
+) -> list[Finding]:
     """Checks of a run's rows and of the victim's answers to the clean ones. No query is made.
 
     Args:
         rows: what was recorded.
         schema: what ids and labels mean.
         goal: what counts as success; any class but the true one by default.
+        failed: rows of the run that nobody could compute.
     """
+    lost = [failed_rows(failed, len(rows) + len(failed))] if failed else []
     denominator = diagnose_denominator(rows.success_rate, rows=len(rows), correct=rows.accuracy.hits)
-    return by_severity([*denominator, *diagnose_classes(rows.clean_logits, rows.labels, schema, goal=goal)])
+    return by_severity([*lost, *denominator, *diagnose_classes(rows.clean_logits, rows.labels, schema, goal=goal)])
 
 
 def diagnose_denominator(rate: Rate, *, rows: int, correct: int) -> list[Finding]:

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -71,6 +72,7 @@ def render(contents: Contents, *, rows_limit: int = ROWS_LIMIT) -> str:
         "duration": duration,
         "count": lambda value: f"{value:,}",
         "short": _short,
+        "breakable": _breakable,
     }
     total = max(1, sum(len(run) for results in contents.result_sets for run in results.runs))
     views = []
@@ -110,6 +112,11 @@ def duration(seconds: float) -> str:
             value, unit = 1e6 * seconds, "\N{MICRO SIGN}s"
         return f"{value:.0f}\N{NO-BREAK SPACE}{unit}" if value >= 10 else f"{value:.1f}\N{NO-BREAK SPACE}{unit}"
     return f"{int(seconds) // 60:,}\N{NO-BREAK SPACE}min {int(seconds) % 60}\N{NO-BREAK SPACE}s"
+
+
+def _breakable(name: str) -> Markup:
+    """A name whose parts may stand on lines of their own, as HTML: names of columns are long, and have no blanks."""
+    return Markup("<wbr>").join(re.split(r"(?<=[_/.-])(?=[^_/.-])", name))
 
 
 def _short(value: float) -> str:

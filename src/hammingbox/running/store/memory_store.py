@@ -10,6 +10,7 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError
+from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rows import Rows
 from hammingbox.running.store.records import Run, RunKey, Session
 from hammingbox.running.store.row_locks import NoLocks, RowLocks
@@ -25,6 +26,7 @@ class MemoryStore(Store):
         self._documents: dict[str, Any] = {}
         self._sessions: dict[int, list[Session]] = {}
         self._rows: dict[int, list[Rows]] = {}
+        self._failures: dict[int, dict[int, FailedRow]] = {}
 
     def runs(self) -> list[Run]:
         """Every run, oldest first."""
@@ -101,7 +103,7 @@ class MemoryStore(Store):
             return known.id
         number = len(self._runs) + 1
         self._runs.append(Run(number, key, name, victim, model, now(), None, 0, 0.0, data_sha256, source))
-        self._sessions[number], self._rows[number] = [], []
+        self._sessions[number], self._rows[number], self._failures[number] = [], [], {}
         return number
 
     def begin_session(self, run: int, environment: dict[str, Any]) -> int:
@@ -120,6 +122,8 @@ class MemoryStore(Store):
         new = rows.take(torch.tensor([number not in known for number in rows.numbers.tolist()], dtype=torch.bool))
         if len(new):
             self._rows[run].append(new)
+        for number in rows.numbers.tolist():
+            self._failures[run].pop(number, None)
         share = seconds * len(new) / max(len(rows), 1)
         before = self._sessions[run][session - 1]
         self._sessions[run][session - 1] = replace(
@@ -128,6 +132,14 @@ class MemoryStore(Store):
         facts = self.run(run)
         self._change(run, rows=facts.rows + len(new), seconds=facts.seconds + share, refused=None)
         return len(new)
+
+    def fail(self, run: int, failed: Sequence[FailedRow]) -> None:
+        """Notes rows that nobody could compute."""
+        self._failures[run] |= {row.number: row for row in failed}
+
+    def failures(self, run: int) -> list[FailedRow]:
+        """Rows that could not be computed and have not been recorded since, in the order of their numbers."""
+        return sorted(self._failures[run].values(), key=lambda row: row.number)
 
     def _change(self, run: int, **facts: Any) -> None:
         self._runs[run - 1] = replace(self._runs[run - 1], **facts)

@@ -136,9 +136,9 @@ def store_damage(connection: sqlite3.Connection) -> list[str]:
             sums.append(str(recorded))
             if checksum(values) != recorded:
                 problems.append(f"{table[:-1]} {values[0]}: edited since it was recorded")
-        problems += _against_seal(connection, table, sums)
+        problems += against_seal(connection, table, sums)
     documents = connection.execute("SELECT digest, json FROM documents").fetchall()
-    problems += _against_seal(connection, "documents", [checksum(document) for document in documents])
+    problems += against_seal(connection, "documents", [checksum(document) for document in documents])
     known = {rows_of(run) for (run,) in connection.execute("SELECT id FROM runs").fetchall()}
     for (name,) in connection.execute("SELECT name FROM seals WHERE name LIKE 'rows of run %'").fetchall():
         if name not in known:
@@ -157,7 +157,7 @@ def run_damage(connection: sqlite3.Connection, run: int) -> list[str]:
         sums.append(str(recorded))
         if checksum(values) != recorded:
             problems.append(f"row {values[1]}: edited since it was recorded")
-    problems += _against_seal(connection, rows_of(run), sums)
+    problems += against_seal(connection, rows_of(run), sums)
     noted = connection.execute("SELECT total(rows) FROM sessions WHERE run = ?", (run,)).fetchone()[0]
     if noted != len(found):
         problems.append(f"expected {noted:.0f} rows as the sessions of the run say, got {len(found)}")
@@ -170,7 +170,8 @@ def is_migrated(connection: sqlite3.Connection, run: int) -> bool:
     return found is not None and found[0] == MIGRATED
 
 
-def _against_seal(connection: sqlite3.Connection, name: str, sums: Sequence[str]) -> list[str]:
+def against_seal(connection: sqlite3.Connection, name: str, sums: Sequence[str]) -> list[str]:
+    """What does not fit the seal of a set of records."""
     found = connection.execute("SELECT records, digest FROM seals WHERE name = ?", (name,)).fetchone()
     if found is None:
         return [f"{name}: expected a seal, got none"] if sums else []

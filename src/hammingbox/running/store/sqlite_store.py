@@ -12,10 +12,12 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError
+from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rows import Rows
 from hammingbox.files import parse_json
 from hammingbox.running.store.blobs import blobs_to_ids, blobs_to_logits, ids_to_blobs, logits_to_blobs
 from hammingbox.running.store.checked import check_rows, check_values, checked_run, checked_session
+from hammingbox.running.store.failures import clear_failures, failure_damage, put_failures, read_failures
 from hammingbox.running.store.records import Run, RunKey, Session
 from hammingbox.running.store.row_locks import FileLocks, RowLocks
 from hammingbox.running.store.seals import (
@@ -67,7 +69,9 @@ class SQLiteStore(Store):
     def damage(self, run: int | None = None) -> list[str]:
         """What does not fit the checksums and seals of a run's rows, or of everything else without a number."""
         with self._database.read() as connection:
-            return store_damage(connection) if run is None else run_damage(connection, run)
+            if run is None:
+                return store_damage(connection)
+            return [*run_damage(connection, run), *failure_damage(connection, run)]
 
     def is_migrated(self, run: int) -> bool:
         """Whether rows of a run were sealed only when the file was migrated."""
@@ -228,6 +232,16 @@ class SQLiteStore(Store):
         with self._database.write() as connection:
             change_record(connection, "runs", run, "refused = ?", (reason,))
 
+    def fail(self, run: int, failed: Sequence[FailedRow]) -> None:
+        """Notes rows that nobody could compute."""
+        with self._database.write() as connection:
+            put_failures(connection, run, failed)
+
+    def failures(self, run: int) -> list[FailedRow]:
+        """Rows that could not be computed and have not been recorded since, in the order of their numbers."""
+        with self._database.read() as connection:
+            return read_failures(connection, run)
+
     def add(self, run: int, session: int, rows: Rows, schema: Schema, seconds: float) -> int:
         """Records a batch in one transaction; a row that another writer recorded meanwhile is left as it is.
 
@@ -262,6 +276,7 @@ class SQLiteStore(Store):
             )
             if new:
                 change_seal(connection, rows_of(run), more=sums)
+            clear_failures(connection, run, rows.numbers.tolist())
             change_record(
                 connection, "sessions", session, "updated = ?, rows = rows + ?, seconds = seconds + ?",
                 (now(), len(new), seconds * len(new) / max(len(rows), 1)),

@@ -11,6 +11,7 @@ from typing import Any
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, HammingboxError
+from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rows import Rows
 from hammingbox.files import sha256
 from hammingbox.running.store.records import Run, RunKey, Session
@@ -72,6 +73,10 @@ class Store(ABC):
         """
 
     @abstractmethod
+    def failures(self, run: int) -> list[FailedRow]:
+        """Rows that could not be computed and have not been recorded since, in the order of their numbers."""
+
+    @abstractmethod
     def snapshot(self) -> AbstractContextManager[None]:
         """Inside it, runs and rows are of one moment, whatever others record meanwhile."""
 
@@ -129,6 +134,10 @@ class Store(ABC):
         Raises:
             FileError: the batch could not be written; nothing of it was recorded.
         """
+
+    @abstractmethod
+    def fail(self, run: int, failed: Sequence[FailedRow]) -> None:
+        """Notes rows that nobody could compute. They are no records: whoever continues the run tries them again."""
 
     def check_there(self) -> None:  # noqa: B027
         """Checks that what was recorded can be found again.

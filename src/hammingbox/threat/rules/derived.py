@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Int64
+from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from hammingbox.data.schema import Schema
@@ -77,9 +77,19 @@ class Derived:
         A missing input makes the column missing.
         """
         if self._formula is None:
-            return self._table.decided(ids) if self._table is not None else torch.full(ids.shape[:-1], NO_ID)
+            return (
+                self._table.decided(ids)
+                if self._table is not None
+                else torch.full(ids.shape[:-1], NO_ID, device=ids.device)
+            )
         numbers = self._formula.numbers(ids, ids)
         return torch.where(numbers.isnan(), self._missing, self._of_number.ids(numbers))
+
+    def numbers(self, ids: Int64[Tensor, "*points k"]) -> Float64[Tensor, "*points"]:
+        """The number that the formula gives at points, whether or not the column has it; NaN for a table."""
+        if self._formula is None:
+            return torch.full(ids.shape[:-1], torch.nan, dtype=torch.float64, device=ids.device)
+        return self._formula.numbers(ids, ids)
 
     def to_json(self) -> dict[str, Any]:
         """The column and its formula or its table."""

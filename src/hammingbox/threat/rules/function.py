@@ -115,7 +115,8 @@ def function_not_passed(name: str) -> InputError:
     """The error for a rule whose code its owner did not pass."""
     return InputError(
         f"expected rules that can be built from the file, got the Python function {name!r}. "
-        f"Pass it by name: functions={{{name!r}: ...}}, or --function {name} on the command line; no file runs code."
+        f"Pass it by name: functions={{{name!r}: ...}} in Python (hammingbox.verify takes the whole space), or "
+        f"--function {name} of `hammingbox threat check`; no file runs code."
     )
 
 

@@ -13,13 +13,14 @@ def groups_of(relations: Sequence[Relation], derived: Sequence[Derived]) -> tupl
     may have no id for some of their combinations.
 
     Args:
-        relations: what whole rows must keep.
+        relations: what whole rows must keep. Those that tie too many columns together join nothing.
         derived: computed columns, each after those it is computed from.
     """
     sources: dict[int, set[int]] = {}
     for each in derived:
         sources[each.column] = _written(each.inputs, sources)
-    sets = [_written(relation.columns, sources) for relation in relations] + list(sources.values())
+    sets = [_written(relation.columns, sources) for relation in relations if not relation.pointwise]
+    sets += sources.values()
     joined: list[set[int]] = []
     for own in sets:
         apart = [group for group in joined if not group & own]

@@ -102,10 +102,8 @@ class ColumnRule:
 
     @property
     def is_uniform(self) -> bool:
-        """Whether every change costs the same and is allowed."""
-        return not (self.frozen or self.write or self.pairs or self.is_stepped or self.limits != NO_LIMITS) and (
-            self.price != CANNOT
-        )
+        """Whether every change costs the same, or none is allowed."""
+        return not (self.write or self.pairs or self.is_stepped or self.limits != NO_LIMITS)
 
     def check(self, feature: Feature, *, priced: bool) -> None:
         """Checks that the rule fits its column.

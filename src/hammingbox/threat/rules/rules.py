@@ -81,6 +81,7 @@ class Rules:
         tariffs: dict[int, Tariff] = {}
         is_derived = {each.column for each in self.derived}
         named: set[int] = set()
+        shared: dict[tuple[int, str, str], Tariff] = {}
         index_of = {feature.name: index for index, feature in enumerate(self.schema.features)}
         for rule in self.columns:
             index = index_of[rule.column] if rule.column in index_of else self.schema.feature_index(rule.column)
@@ -92,11 +93,16 @@ class Rules:
                     f"expected no price and no limits for the derived column {rule.column!r}, got some. "
                     "Delete them: a derived column costs nothing."
                 )
+            feature = self.schema.features[index]
             if rule.is_uniform:
-                rule.check(self.schema.features[index], priced=self.unit is not None)
-                flat[index] = 1 if self.unit is None or rule.price is None else rule.price
-            else:
-                tariffs[index] = Tariff(rule, self.schema.features[index], priced=self.unit is not None)
+                rule.check(feature, priced=self.unit is not None)
+                flat[index] = CANNOT if rule.frozen else 1 if rule.price is None else rule.price
+                continue
+            # Positions of a sequence have one vocabulary and often one rule: one table of prices is enough.
+            key = (id(feature.categories), feature.kind, repr(rule.to_json()))
+            if key not in shared:
+                shared[key] = Tariff(rule, feature, priced=self.unit is not None)
+            tariffs[index] = shared[key]
         if self.unit is not None and (lost := sorted(set(range(count)) - named - is_derived)):
             name = self.schema.features[lost[0]].name
             raise InputError(

@@ -14,7 +14,7 @@ from hammingbox.threat.rules.readings import TOLERANCE, reading
 from hammingbox.threat.rules.unit import MOST_TICKS
 
 _UNSTATED = -2
-_LARGEST_TABLE = 1 << 18
+_LARGEST_TABLE = 1 << 16
 """Pairs of categories whose prices are kept in one table; more are computed when they are asked for."""
 _DAY = 86_400
 

@@ -34,6 +34,8 @@ def library_trees(victim: "FrameModel", model: Any, encode: Callable[[Any], Any]
     Raises:
         InputError: the trees cannot be read, or answer otherwise.
     """
+    if not isinstance(victim.frames, Frames):
+        raise InputError("expected a model of columns, got one that is asked with texts. Attack it, or use ablation.")
     schema, order = victim.answers.schema, victim.answers.order
     ids = compared_rows(schema)
     own = victim(ids).softmax(1).numpy()
@@ -53,7 +55,9 @@ def library_trees(victim: "FrameModel", model: Any, encode: Callable[[Any], Any]
     )
 
 
-def _readings(frames: Frames, schema: Schema, encode: Callable[[Any], Any] | None) -> Iterator[Sequence[Column] | None]:
+def _readings(
+    frames: Frames, schema: Schema, listed: Mapping[int, Sequence[Any]], encode: Callable[[Any], Any] | None
+) -> Iterator[Sequence[Column] | None]:
     """What the columns of the model may hold: as the model is asked, or else as the model itself says (None)."""
     if encode is not None:
         yield probed(schema, lambda ids: encode(frames.build(ids)))

@@ -1,0 +1,61 @@
+"""`tools/mutants.py`: which faults there are, which tests are chosen for one, and what is kept of a run."""
+
+import ast
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from toys.tools import load_tool
+
+load_tool("mutants")  # puts its folder on the path
+FAULTS: Any = import_module("mutation.faults")
+REACH: Any = import_module("mutation.reach")
+VERDICTS: Any = import_module("mutation.verdicts")
+FILE = "evaluation/verify_proofs.py"
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_fault_is_one_change() -> None:
+    faults = FAULTS.mutants_of(FILE)
+    assert [fault.name for fault in faults if "256" in fault.what] == [f"{FILE} module: 256 to 257"]
+    assert any(fault.function == "refuted" and "not dropped" in fault.what for fault in faults)
+    texts = {ast.unparse(FAULTS.mutated(fault)) for fault in faults}
+    assert len(texts) == len(faults), "each is another one"
+
+
+def test_a_draw_has_a_share_of_every_file_and_is_repeated_by_its_seed() -> None:
+    faults = [*FAULTS.mutants_of(FILE), *FAULTS.mutants_of("threat/goal.py")]
+    drawn = FAULTS.spread_sample(faults, 10, 3)
+    assert drawn == FAULTS.spread_sample(faults, 10, 3)
+    assert {fault.file for fault in drawn} == {FILE, "threat/goal.py"}
+    assert drawn != FAULTS.spread_sample(faults, 10, 4)
+
+
+def test_the_tests_that_run_a_line_are_chosen(tmp_path: Path) -> None:
+    own, other = "tests/evaluation/test_proofs.py", "tests/threat/test_goal.py"
+    records = REACH.ReachRecords(tmp_path)
+    name, start, end = next(place for place in REACH.functions_of(FILE) if place[0] == "refuted")
+    for file, tests in ((own, {"a[1]": 1.0, "a[2]": 1.0, "b": 0.5, "slow": 99.0}), (other, {"c": 0.1})):
+        seconds = {f"{file}::{test}": cost for test, cost in tests.items()}
+        places = {FILE: {name: {"12": list(seconds)}}}
+        records.write(file, REACH.Reach(REACH.digest_of(ROOT / file), seconds, places, {}))
+    fault = FAULTS.Mutant(FILE, 0, start + 13, "x", name, start)
+    assert start + 13 <= end
+    assert records.tests_for(fault, [own, other]) == [f"{other}::c", f"{own}::a[1]", f"{own}::b", f"{own}::a[2]"]
+    before = FAULTS.Mutant(FILE, 0, start + 2, "x", name, start)
+    assert records.tests_for(before, [own, other]) == [], "no test runs it"
+    outside = FAULTS.Mutant(FILE, 0, 1, "x", "", 0)
+    assert len(records.tests_for(outside, [own, other])) == 4, "whatever runs a function of the module"
+    records.write(own, REACH.Reach("of another content", {}, {}, {}))
+    assert REACH.ReachRecords(tmp_path).get(own) is None
+
+
+def test_verdicts_are_kept(tmp_path: Path) -> None:
+    first, second = FAULTS.mutants_of(FILE)[:2]
+    verdicts = VERDICTS.Verdicts(tmp_path / "verdicts.jsonl")
+    verdicts.add(first, "", 3, 1.0)
+    verdicts.add(second, "test x", 3, 1.0)
+    again = VERDICTS.Verdicts(tmp_path / "verdicts.jsonl")
+    assert again.survivors([first, second]) == [first]
+    again.add(first, "test y", 4, 1.0)
+    assert VERDICTS.Verdicts(tmp_path / "verdicts.jsonl").survivors([first, second]) == []

@@ -1,0 +1,92 @@
+"""Victims that fail, for tests of executors: workers import them by this name."""
+
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hammingbox.types import Ids, Logits
+from toys import ToyVictim
+
+CARDINALITIES = (3, 2, 5, 3, 4)
+
+
+class RaisingVictim(ToyVictim):
+    """Raises when a certain row is asked about."""
+
+    def __init__(self, bad: torch.Tensor) -> None:
+        super().__init__(CARDINALITIES)
+        self.bad = bad
+
+    def forward(self, ids: Ids) -> Logits:
+        if (ids == self.bad).all(1).any():
+            self.fail()
+        return super().forward(ids)
+
+    def fail(self) -> None:
+        raise ValueError("this row is cursed")
+
+
+class AlwaysRaisingVictim(ToyVictim):
+    """Answers nothing."""
+
+    def forward(self, ids: Ids) -> Logits:
+        raise ArithmeticError("no answer at all")
+
+
+class DyingVictim(RaisingVictim):
+    """Kills the process that asks it about a certain row, unless that is the driver."""
+
+    def __init__(self, bad: torch.Tensor) -> None:
+        super().__init__(bad)
+        self.driver = os.getpid()
+
+    def fail(self) -> None:
+        if os.getpid() != self.driver:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class OnceDyingVictim(DyingVictim):
+    """Kills the first process that asks it about a certain row, and answers the second."""
+
+    def __init__(self, bad: torch.Tensor, flag: Path) -> None:
+        super().__init__(bad)
+        self.flag = flag
+
+    def fail(self) -> None:
+        if os.getpid() != self.driver and not self.flag.exists():
+            self.flag.touch()
+            super().fail()
+
+
+class UnsendableVictim(ToyVictim):
+    """Holds what no other process can have."""
+
+    def __init__(self) -> None:
+        super().__init__(CARDINALITIES)
+        self.lock = threading.Lock()
+
+
+class UnbuildableVictim(ToyVictim):
+    """Can be sent, but not rebuilt."""
+
+    def __init__(self) -> None:
+        super().__init__(CARDINALITIES)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        raise OSError("the licence server is not here")
+
+
+class MovedVictim(ToyVictim):
+    """Notes in a folder which device it is moved to, as if every device was there."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(CARDINALITIES)
+        self.folder = folder
+
+    def to(self, *args: Any, **kwargs: Any) -> "MovedVictim":
+        (self.folder / str(args[0])).touch()
+        return self

@@ -1,0 +1,197 @@
+"""Kills workers, drivers and Ray nodes at random moments; the records must be those of one undisturbed process.
+
+    python tools/worker_kills.py [--kills 20] [--seed 0] [--rows 60] [--only processes,ray]
+
+The reference is a run in one process. Then the same command runs with `--workers 1`, `2` and `4` and batches of 7 and
+of 256 rows, undisturbed; then with two workers, and with a Ray cluster of three nodes on this machine, while a random
+target is killed with `kill -9` every few seconds: a worker, the driver (whose command is given again), for Ray also a
+whole node, which is replaced. Prints every kill; exits with 1 if any record differs or a row is missing.
+"""
+
+import argparse
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from hammingbox.running.store import FILE
+
+Records = list[tuple[object, ...]]
+
+
+def command(out: Path, rows: int, *more: str) -> list[str]:
+    """One attack with gradients and one without, at two budgets."""
+    return [
+        sys.executable, "-m", "hammingbox", "--threads", "1", "compare", "splice", "--victim", "splice/standard",
+        "--attacks", "pcaa,gga", "--budgets", "1,2", "--rows", str(rows), "--out", str(out), *more,
+    ]  # fmt: skip
+
+
+def start(arguments: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Starts a command."""
+    return subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def finished(process: subprocess.Popen[bytes], arguments: Sequence[str]) -> None:
+    """Waits for the end.
+
+    Raises:
+        SystemExit: it failed.
+    """
+    _, errors = process.communicate()
+    if process.returncode:
+        sys.exit(f"{' '.join(arguments)} exited with {process.returncode}:\n{errors.decode()[-3000:]}")
+
+
+def records(folder: Path) -> Records:
+    """All rows, byte for byte, and what their runs are."""
+    with sqlite3.connect(folder / FILE) as connection:
+        found = connection.execute(
+            "SELECT attack, budget, number, label, correct, attacked, success, distance, margin, forward, backward, "
+            "stage, proven, clean, adversarial, clean_logits, logits FROM rows JOIN runs ON runs.id = rows.run "
+            "ORDER BY attack, budget, number"
+        ).fetchall()
+        twice = connection.execute(
+            "SELECT runs.id FROM runs WHERE (SELECT total(rows) FROM sessions WHERE run = runs.id) != "
+            "(SELECT count(*) FROM rows WHERE run = runs.id)"
+        ).fetchall()
+    connection.close()
+    if twice:
+        sys.exit(f"{folder}: sessions of runs {twice} count other rows than there are")
+    return found
+
+
+def workers_of(driver: int) -> list[int]:
+    """The spawned workers of a driver."""
+    try:
+        children = psutil.Process(driver).children()
+        return [child.pid for child in children if "hammingbox.running.worker" in " ".join(child.cmdline())]
+    except psutil.Error:
+        return []
+
+
+def actors() -> list[int]:
+    """The actors of the cluster that was started here, whose nodes are children of this process."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        try:
+            if " ".join(process.cmdline()).startswith("ray::RayWorker"):
+                found.append(process.pid)
+        except psutil.Error:  # it ended meanwhile
+            continue
+    return found
+
+
+def torn(
+    arguments: Sequence[str], kills: int, chance: random.Random, targets: dict[str, Callable[[int], Any]]
+) -> Counter[str]:
+    """Runs a command until it ends, and kills something every few seconds until that was done often enough.
+
+    Args:
+        arguments: the command; a finished one starts over in a fresh folder of the caller's.
+        kills: how many.
+        chance: which target, and when.
+        targets: each kills something, given the driver's process; a false value when there was nothing.
+    """
+    done: Counter[str] = Counter()
+    process = start(arguments)
+    while done.total() < kills and process.poll() is None:
+        time.sleep(chance.uniform(1.0, 8.0))
+        name = chance.choice([*targets, "driver"])
+        if name == "driver":
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
+                process = start(arguments)
+                done[name] += 1
+        elif targets[name](process.pid):
+            done[name] += 1
+    finished(process, arguments)
+    return done
+
+
+def kill_one(pids: list[int], chance: random.Random) -> bool:
+    """Kills one of some processes; whether there was one."""
+    if not pids:
+        return False
+    try:
+        os.kill(chance.choice(pids), signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def main() -> None:
+    """Compares everything with the run of one process."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rows", type=int, default=60)
+    parser.add_argument("--only", type=lambda text: text.split(","), default=["processes", "ray"])
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place)
+        arguments = command(root / "serial", options.rows)
+        finished(start(arguments), arguments)
+        wanted, bad = records(root / "serial"), 0
+
+        def check(name: str, note: str) -> None:
+            nonlocal bad
+            same = records(root / name) == wanted
+            bad += not same
+            print(f"{name}: {note}, {len(wanted)} records {'equal' if same else 'DIFFER'}", flush=True)
+
+        def whole(name: str, *more: str) -> None:
+            arguments = command(root / name, options.rows, *more)
+            finished(start(arguments), arguments)
+            check(name, "undisturbed")
+
+        def killed(name: str, targets: dict[str, Callable[[int], Any]], *more: str) -> None:
+            done: Counter[str] = Counter()
+            while done.total() < options.kills:
+                folder = f"{name}-{done.total()}"
+                arguments = command(root / folder, options.rows, *more)
+                done += torn(arguments, options.kills - done.total(), chance, targets)
+                check(folder, f"after kills {dict(done)}")
+
+        if "processes" in options.only:
+            for workers in (1, 2, 4):
+                for size in (7, 256):
+                    whole(f"processes-{workers}-{size}", "--workers", str(workers), "--batch-size", str(size))
+            targets = {"worker": lambda driver: kill_one(workers_of(driver), chance)}
+            killed("processes-torn", targets, "--workers", "2", "--batch-size", "7")
+        if "ray" in options.only:
+            from ray.cluster_utils import Cluster
+
+            cluster: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+            for _ in range(2):
+                cluster.add_node(num_cpus=1)
+
+            def kill_node(_driver: int) -> bool:
+                cluster.remove_node(chance.choice(list(cluster.worker_nodes)), allow_graceful=False)
+                cluster.add_node(num_cpus=1)
+                return True
+
+            for workers in (1, 2, 4):
+                for size in (7, 256):
+                    ray = ("--ray", cluster.address, "--workers", str(workers), "--batch-size", str(size))
+                    whole(f"ray-{workers}-{size}", *ray)
+            targets = {"actor": lambda _driver: kill_one(actors(), chance), "node": kill_node}
+            killed("ray-torn", targets, "--ray", cluster.address, "--workers", "3", "--batch-size", "7")
+            cluster.shutdown()
+    sys.exit(bad > 0)
+
+
+if __name__ == "__main__":
+    main()
