@@ -133,7 +133,7 @@ def test_the_cheapest_evasion(space: str, attack: Attack) -> None:
 
 
 class _PriceStep(Victim):
-    """A city suffices alone at the price of the whole purse; every cheap change helps a little, and more per tick."""
+    """Only a city and another number break it. A size helps more per tick, but not together with a city."""
 
     has_gradient = True
 
@@ -147,7 +147,7 @@ class _PriceStep(Victim):
         return self.worth[torch.arange(ids.shape[1]), ids]
 
     def head(self, embedded: Tensor, ids: Tensor) -> Tensor:
-        score = embedded.sum((1, 2)) - 3
+        score = embedded.sum((1, 2)) - 0.5 * embedded[:, 0, 0] * embedded[:, 6, 0] - 4.3
         return torch.stack([-score, score, torch.full_like(score, -50.0)], 1)
 
 
@@ -157,12 +157,12 @@ def test_a_dear_change_after_cheap_ones(box: str) -> None:
     net = _PriceStep()
     victim = net if box == "white" else BlackBox(lambda rows: net(torch.from_numpy(rows)).double().softmax(1).detach())
     x, y = torch.zeros(1, len(SCHEMA.features), dtype=torch.int64), torch.zeros(1, dtype=torch.int64)
-    threat = ThreatModel(SPACES["prices"], 10)
-    assert not bool(ATTACKS["best_first"]()(victim, x, y, threat).success), "it spends a tick first"
+    threat = ThreatModel(SPACES["prices"], 11)
+    assert not bool(ATTACKS["best_first"]()(victim, x, y, threat).success), "it spends two ticks first"
     for name in ("auto", "local", "oracle", *(("swap", "pcaa") if box == "white" else ())):
         result = ATTACKS[name]()(victim, x, y, threat)
         assert bool(result.success), name
-        assert int(result.cost) == 10
+        assert int(result.cost) == 11
 
 
 def test_budgets_are_inclusive_and_rows_that_nothing_can_be_done_to_are_left_alone() -> None:
