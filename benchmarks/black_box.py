@@ -54,9 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--attack", default="auto", choices=sorted(hb.ATTACKS))
     parser.add_argument("--budget", type=int, default=2)
-    parser.add_argument(
-        "--rows", type=int, default=400, help="of the whole table; an audit takes 200 of each class"
-    )
+    parser.add_argument("--rows", type=int, default=400, help="of the whole table; an audit takes 200 of each class")
     options = parser.parse_args()
     with TemporaryDirectory() as folder:
         path = german(Path(folder))

@@ -23,8 +23,8 @@ class BestFirst(Search):
     back, so it is blind at price steps: after a cheap change it can no longer pay for the dear one that would have
     sufficed alone. Two things differ from the published search, both in its favour: the budget is inclusive, where the
     published rule leaves out rows that cost exactly the bound, and every row that is tried counts if it meets the goal,
-    not only the one that is chosen. A free change counts as one tick. Without prices this is `greedy`. A row leaves as soon as it is
-    broken.
+    not only the one that is chosen. A free change counts as one tick. Without prices this is `greedy`. A row leaves as
+    soon as it is broken.
 
     Cost: with m = sum (d_i - 1), at most 1 + epsilon m forward passes per row; with prices, epsilon is the number of
     features.
