@@ -24,8 +24,7 @@ def diagnose_rules(data: Dataset, threat: ThreatModel, *, goal: Goal | None = No
     frozen = lost = moves = 0
     for rows in x.split(64):
         candidates = threat.space.slots_of(rows)
-        candidates = candidates.within(candidates.purse(threat.budget))
-        able = candidates.moves
+        able = candidates.within(candidates.purse(threat.budget)).moves.clone()
         who, option = able.nonzero().unbind(1)
         writable = _writable(candidates, who, option)
         able[who[~writable], option[~writable]] = False
