@@ -11,9 +11,8 @@ FUNCTION = """
 def plausible(written, clean):
     return written["b"] == written["c"]
 """
-TABLE = "a,b,c,label\n" + "".join(
-    f"{i % 3},{'xy'[(i // 3) % 2]},{'xy'[(i // 3) % 2]},{['no', 'yes'][(i % 3 + i // 3) % 2]}\n" for i in range(120)
-)
+ROWS = [(i % 40, "xy"[i // 40], ["no", "yes"][(i % 40 + i // 40) % 2]) for i in range(80)]
+TABLE = "a,b,c,label\n" + "".join(f"k{a},{b},{b},{label}\n" for a, b, label in ROWS)
 THREAT = """
 [[relations]]
 kind = "function"
