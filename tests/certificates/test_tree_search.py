@@ -201,7 +201,7 @@ def test_limits_give_unknown_with_what_was_proven(splice_trees: TreeVictim, spli
 def test_other_victims_are_refused(schema: Schema) -> None:
     toy = ToyVictim(schema.cardinalities, len(schema.classes))
     x, y = rows_of(schema, 0)
-    with pytest.raises(InputError, match="tree_victim"):
+    with pytest.raises(InputError, match="a model of trees"):
         TreeSearch()(toy, x, y, ThreatModel(FullSpace(schema), 1))
     other = random_schema(3)
     with pytest.raises(InputError, match="one schema"):

@@ -109,7 +109,7 @@ def test_the_command_on_the_page_makes_the_same_runs(victim: Path, tmp_path: Pat
         (["attack", "splice", "--victim", "nowhere"], "expected a checkpoint"),
         (["attack", "splice", "--victim", "VICTIM", "--attack", "pca"], "Did you mean 'pcaa'?"),
         (["attack", "splice", "--victim", "VICTIM", "--budget", "61"], "budget of 0..60 changed features, got 61"),
-        (["attack", "splice", "--victim", "VICTIM", "--budget", "-1"], "got -1"),
+        (["attack", "splice", "--victim", "VICTIM", "--budget", "-1"], "expected a budget such as 3, got '-1'"),
         (["attack", "splice", "--victim", "VICTIM", "--rows", "100000"], "at most"),
         (["attack", "splice", "--victim", "VICTIM", "--attack", "pcaa", "--set", "stepz=3"], "Did you mean 'steps'?"),
         (["attack", "splice", "--victim", "VICTIM", "--attack", "pcaa", "--set", "steps=0"], "steps above 0, got 0"),

@@ -139,7 +139,7 @@ def test_mistakes_are_one_sentence(arguments: tuple[str, ...], message: str, sta
         (("--set", "ascent=mirorr"), "Did you mean 'mirror'?"),
         (
             ("--criterion", "best"),
-            "expected the name of a known criterion (balanced, balanced_mean, balanced_robust, clean, mean, "
+            "expected the name of a known criterion (balanced, balanced_mean, balanced_robust, clean, last, mean, "
             "robust, worst_class), got 'best'",
         ),
     ],

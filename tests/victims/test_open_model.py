@@ -80,7 +80,10 @@ def test_a_file_is_tried_in_another_process_once(
 
 
 @pytest.mark.trials
-def test_a_reader_that_never_ends_is_ended(files: Path, small: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_never_ends_is_ended(
+    files: Path, small: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HAMMINGBOX_CACHE", str(tmp_path))  # another test has tried this file
     monkeypatch.setattr(trial, "_SECONDS_PER_PART", 0)
     monkeypatch.setitem(trial.SCRIPTS, "xgboost", "limit(seconds, size)\nwhile True: pass")
     with pytest.raises(hb.FileError, match=r"got a damaged one \(the reader died of signal"):
@@ -89,8 +92,9 @@ def test_a_reader_that_never_ends_is_ended(files: Path, small: Table, monkeypatc
 
 @pytest.mark.trials
 def test_a_reader_that_asks_for_too_much_memory_is_ended(
-    files: Path, small: Table, monkeypatch: pytest.MonkeyPatch
+    files: Path, small: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("HAMMINGBOX_CACHE", str(tmp_path))
     monkeypatch.setitem(trial.SCRIPTS, "xgboost", "limit(seconds, size)\nbytearray(2**34)")
     with pytest.raises(hb.FileError, match=r"got a damaged one \(MemoryError"):
         opened(files / "x.ubj", small)

@@ -244,6 +244,8 @@ def budget_from(text: str | None, space: Space, default: int) -> int:
     Raises:
         InputError: several, or none.
     """
+    if text is not None and space.unit is None and not re.fullmatch(r"\d{1,12}", text.strip(), re.ASCII):
+        raise InputError(f"expected a budget such as 3, got {text!r:.80}.")
     found = budgets_from(text, space, (default,))
     if text is not None and len(found) != 1:
         raise InputError(f"expected one budget, got {text!r:.80}.")

@@ -196,7 +196,10 @@ class RuledCandidates(Candidates):
         """Every option with each of its columns, and the column's option that it writes in each row."""
         device = self.ids.device
         groups = [
-            (self._options_of(feature).repeat(len(columns)), torch.tensor(columns).repeat_interleave(width))
+            (
+                self._options_of(feature).repeat(len(columns)),
+                torch.tensor(columns, device=device).repeat_interleave(width),
+            )
             for feature, (columns, width) in enumerate(zip(self.grouping.groups, self.grouping.widths, strict=True))
         ]
         option = torch.cat([part for part, _ in groups]).to(device)
@@ -206,7 +209,7 @@ class RuledCandidates(Candidates):
 
     def _options_of(self, feature: int) -> Int64[Tensor, "options"]:
         start = int(self.layout.starts[feature])
-        return torch.arange(start, start + self.grouping.widths[feature])
+        return torch.arange(start, start + self.grouping.widths[feature], device=self.ids.device)
 
 
 def purse_of(rules: Rules, x: Ids, budget: int | None) -> Purse:
