@@ -54,7 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--attack", default="auto", choices=sorted(hb.ATTACKS))
     parser.add_argument("--budget", type=int, default=2)
-    parser.add_argument("--rows", type=int, default=200)
+    parser.add_argument("--rows", type=int, default=400, help="of the whole table; an audit takes 200 of each class")
     options = parser.parse_args()
     with TemporaryDirectory() as folder:
         path = german(Path(folder))
@@ -70,7 +70,7 @@ def main() -> None:
     timed.reset()
     clock, cpu, seed = time.perf_counter(), time.process_time(), 0
     while timed.rows < QUERIES:
-        part = splits.test.take(slice(0, options.rows))
+        part = hb.Dataset.join([splits.test, splits.validation, splits.train]).take(slice(0, options.rows))
         hb.evaluate(victim, part, threat, hb.ATTACKS[options.attack](), seed=seed)
         seed += 1
     clock, cpu = time.perf_counter() - clock, time.process_time() - cpu

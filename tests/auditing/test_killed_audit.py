@@ -55,7 +55,7 @@ def test_killed_audits_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
             with suppress(hb.FileError):  # a store that is being made
                 if sum(map(len, recorded(killed).values())) >= wanted:
                     break
-            time.sleep(0.005)
+            time.sleep(0.05)
         kept = recorded(killed)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()

@@ -7,6 +7,7 @@ import torch
 from hammingbox import ATTACKS, Dataset, FullSpace, Rate, Schema, ThreatModel
 from hammingbox.evaluation.diagnose import Finding, diagnose_results, diagnose_victim, finding
 from hammingbox.evaluation.diagnose.victim_checks import rank_correlation
+from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.types import Embedded, Ids, Logits
 from toys import ToyVictim, toy_rows
 
@@ -127,6 +128,8 @@ def test_every_check_has_a_distinct_slug() -> None:
         finding.worse_than_majority(rate, "a", 2), finding.classes_in_another_order([("a", "b")], rate, 2),
         finding.absent_class(["a"], 9), finding.class_not_attacked(["a"], 9),
         finding.leaked_label([("x", 9)], 9, 5), finding.many_ties(1, 9), finding.model_note("it is asked so"),
+        finding.failed_rows([FailedRow(3, "it raised")], 9), finding.no_change_allowed(1, 9),
+        finding.unwritable_changes(1, 9),
     ]  # fmt: skip
     builders = [
         value for value in vars(finding).values() if getattr(value, "__annotations__", {}).get("return") is Finding
@@ -138,7 +141,7 @@ def test_every_check_has_a_distinct_slug() -> None:
         "success-falls-with-budget", "unequal-rows", "few-rows", "broken-and-proven",
         "nothing-attacked", "collapsed-victim", "class-never-predicted", "no-better-than-the-majority-class",
         "class-order", "absent-class", "class-not-attacked", "leaked-label",
-        "ties", "how-the-model-is-asked",
+        "ties", "how-the-model-is-asked", "failed-rows", "no-change-allowed", "unwritable-changes",
     }  # fmt: skip
     pages = {path.stem for path in Path("docs/diagnostics").glob("*.md")} - {"index"}
     assert pages == {one.slug for one in found}, "every finding has its page, and no page is left over"

@@ -102,14 +102,15 @@ def test_the_form_of_a_stored_goal() -> None:
         {"kind": "direction", "source": "a", "target": "b"}, {"kind": "both", "goals": (one, one)}, nested(100),
     ):  # fmt: skip
         check_goal_document(good)
-    for bad in (
+    damaged: tuple[Any, ...] = (
         None, [], {}, {"kind": 3}, {"kind": "target"}, {"kind": "target", "label": None},
         {"kind": "target", "label": 1},
         {"kind": "direction", "source": "a"}, {"kind": "direction", "source": None, "target": "b"},
         {"kind": "direction", "source": "a", "target": 3}, {"kind": "either"}, {"kind": "either", "goals": "ab"},
         {"kind": "either", "goals": [one]}, {"kind": "both", "goals": [one, one, one]},
         {"kind": "both", "goals": [one, {"kind": "target"}]}, {"kind": "either", "goals": [3, one]}, nested(101),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for bad in damaged:
         with pytest.raises(FileError, match="damaged JSON"):
             check_goal_document(bad)
 

@@ -67,8 +67,8 @@ class ReachRecords:
     def tests_for(self, mutant: Mutant, test_files: Sequence[str]) -> list[str]:
         """The tests that run the line of a fault, up to `MOST_SECONDS` of them.
 
-        The first case of every test function comes before further cases of any; within that the tests of the file's
-        own name come first, then those of the quickest files.
+        The tests of the file's own name come first. Of the others, the first case of every test function comes before
+        further cases of any, the quickest files first.
         """
         own = f"tests/{Path(mutant.file).parent}/test_{Path(mutant.file).stem}.py"
         found: list[tuple[bool, bool, float, str, float]] = []
@@ -80,7 +80,7 @@ class ReachRecords:
             functions = set[str]()
             for name, cost in chosen.items():
                 function = name.partition("[")[0]
-                found.append((function in functions, test_file != own, sum(chosen.values()), name, cost))
+                found.append((test_file != own, function in functions, sum(chosen.values()), name, cost))
                 functions.add(function)
         tests, total = list[str](), 0.0
         for *_, name, cost in sorted(found, key=lambda one: one[:3]):

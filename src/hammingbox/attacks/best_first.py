@@ -20,10 +20,10 @@ class BestFirst(Search):
 
     This is the greedy form (a queue of one) of the best-first search of Kireev et al. (Adversarial Robustness for
     Tabular Data through Cost and Utility Awareness, NDSS 2023), and it is here to compare with. It never gives a change
-    back, so it is blind at price steps: after a cheap change it can no longer pay for the dear one that would have
-    sufficed alone. The published rule leaves out rows that cost exactly the bound; here the budget is inclusive, as
-    for every attack. A free change counts as one tick. Without prices this is `greedy`. A row leaves as soon as it is
-    broken.
+    back, so it is blind at price steps: after cheap changes it can no longer pay for a dear one. Two things differ from
+    the published search, both in its favour: the budget is inclusive, where the published rule leaves out rows that
+    cost exactly the bound, and every row that is tried counts if it meets the goal, not only the one that is chosen. A
+    free change counts as one tick. Without prices this is `greedy`. A row leaves as soon as it is broken.
 
     Cost: with m = sum (d_i - 1), at most 1 + epsilon m forward passes per row; with prices, epsilon is the number of
     features.

@@ -19,6 +19,7 @@ from hammingbox.cli.options import (
     Forbid,
     From,
     FullSpaceFlag,
+    Functions,
     Immutable,
     Json,
     Label,
@@ -89,6 +90,7 @@ def attack(
     protect: Protect = None,
     neighbours: Neighbours = None,
     threat_file: ThreatFile = None,
+    function: Functions = None,
     batch_size: BatchSize = None,
     memory: Memory = 512,
     device: Device = "cpu",
@@ -102,7 +104,7 @@ def attack(
     checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
     checkpoint.victim.to(driver_device(device, ray))
     part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed, positive)
-    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat_file))
+    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat_file, function))
     threat = ThreatModel(space, budget_from(budget, space, 3))
     goal = goal_from(sources, targets)
     with progress() as bars, executor_from(workers, ray, device) as executor, ExitStack() as stack:

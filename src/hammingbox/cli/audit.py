@@ -17,6 +17,7 @@ from hammingbox.cli.options import (
     Device,
     Forbid,
     From,
+    Functions,
     Immutable,
     Json,
     Label,
@@ -85,6 +86,7 @@ def audit(
     forbid: Forbid = None,
     schema_file: SchemaFile = None,
     threat: ThreatFile = None,
+    function: Functions = None,
     sources: From = None,
     targets: To = None,
     seed: Seed = 0,
@@ -100,7 +102,7 @@ def audit(
     """Audits a model on a table: what falls to a few changed columns, per class and direction, with a report."""
     where = driver_device(device, ray)
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
-    space = task.space(changes_from(immutable, forbid, False, None, None, threat))
+    space = task.space(changes_from(immutable, forbid, False, None, None, threat, function))
     job = AuditJob(
         task=task,
         split=split or split_of(reading),

@@ -21,6 +21,7 @@ from hammingbox.cli.options import (
     Forbid,
     From,
     FullSpaceFlag,
+    Functions,
     Immutable,
     Json,
     Label,
@@ -102,6 +103,7 @@ def compare(
     protect: Protect = None,
     neighbours: Neighbours = None,
     threat: ThreatFile = None,
+    function: Functions = None,
     batch_size: BatchSize = None,
     memory: Memory = 512,
     device: Device = "cpu",
@@ -123,7 +125,7 @@ def compare(
         raise InputError(f"expected one --model for --model-name, got {len(models or ())}. Compare them one by one.")
     task, where = Task.of(data, label, schema_file, data_dir, reading=reading), driver_device(device, ray)
     part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed, positive)
-    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat))
+    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat, function))
     job = ComparisonJob(
         data=data,
         rows=part,

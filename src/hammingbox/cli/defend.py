@@ -14,6 +14,7 @@ from hammingbox.cli.options import (
     Forbid,
     From,
     FullSpaceFlag,
+    Functions,
     Immutable,
     Json,
     Label,
@@ -110,6 +111,7 @@ def defend(
     protect: Protect = None,
     neighbours: Neighbours = None,
     threat_file: ThreatFile = None,
+    function: Functions = None,
     device: Device = "cpu",
     overwrite: Overwrite = False,
     json: Json = False,
@@ -118,7 +120,7 @@ def defend(
     chosen = made_from("defence", DEFENCES, defence, set_ or ())
     goal, place = goal_from(sources, targets), device_from(device)
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
-    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat_file))
+    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat_file, function))
     weights, said = weights_from(task, class_weights)
     uneven = task.is_own and is_imbalanced(task.splits.train)
     kept = criterion or ("worst_class" if uneven else "mean")

@@ -11,6 +11,7 @@ from hammingbox.cli.options import (
     DataName,
     Device,
     From,
+    Functions,
     Json,
     Label,
     ModelSpec,
@@ -60,6 +61,7 @@ def diagnose(
     label: Label = None,
     schema_file: SchemaFile = None,
     threat: ThreatFile = None,
+    function: Functions = None,
     data_dir: DataDir = None,
     device: Device = "cpu",
     workers: Workers = None,
@@ -70,7 +72,7 @@ def diagnose(
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
     opened = model_from(victim, model, task.splits.schema)[0].victim.to(driver_device(device, ray))
     part, _ = sample_from(task, "test", _at_most(rows, task), rows_per_class, draw, rows_seed, default=50)
-    space = task.space(SpaceChanges(threat=threat))
+    space = task.space(SpaceChanges(threat=threat, functions=tuple(function or ())))
     threats = [ThreatModel(space, budget) for budget in sorted(budgets_from(budgets, space, (1, 2, 3)))]
     with progress() as bars, executor_from(workers, ray, device) as executor:
         bar = bars.add_task("diagnose", total=len(PROBES) * len(threats))

@@ -85,6 +85,12 @@ ThreatFile = Annotated[
         "--threat", help="threat.toml: what changes cost and what must hold between columns (see `hammingbox threat`)."
     ),
 ]
+Functions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--function", help="package.module:name, a Python function that the file may use (repeatable).", metavar="NAME"
+    ),
+]
 Neighbours = Annotated[
     Path | None, typer.Option(help="JSON of words and their neighbours, in place of WordNet's synonyms.")
 ]
@@ -97,6 +103,7 @@ def changes_from(
     protect: Sequence[str] | None,
     neighbours: Path | None,
     threat: Path | None = None,
+    functions: Sequence[str] | None = None,
 ) -> SpaceChanges:
     """What the options change about a data set's own S(x).
 
@@ -109,7 +116,11 @@ def changes_from(
         if not separator or not feature:
             raise InputError(f"expected --forbid FEATURE=CATEGORY, got {item!r}.")
         forbidden.setdefault(feature, []).append(category)
-    return SpaceChanges(tuple(immutable or ()), forbidden, full, tuple(protect or ()), neighbours, threat)
+    if functions and threat is None:
+        raise InputError("expected --function with --threat, got it alone.")
+    return SpaceChanges(
+        tuple(immutable or ()), forbidden, full, tuple(protect or ()), neighbours, threat, tuple(functions or ())
+    )
 
 
 def model_from(

@@ -1,6 +1,5 @@
 """`hammingbox threat`: checks a threat.toml against a table, and proposes rules that the data keeps."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from math import log10
 from pathlib import Path
@@ -11,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from hammingbox.cli.console import err, out, plain, print_json, say
-from hammingbox.cli.options import DataDir, Forbid, Immutable, Json, Label, SchemaFile, Task, changes_from
+from hammingbox.cli.options import DataDir, Forbid, Functions, Immutable, Json, Label, SchemaFile, Task, changes_from
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.data.dataset import Dataset
 from hammingbox.data.reading import Reading
@@ -20,7 +19,7 @@ from hammingbox.errors import FileError, InputError
 from hammingbox.files import write_bytes
 from hammingbox.settings import MOST_ROWS
 from hammingbox.threat.proposal import propose
-from hammingbox.threat.rules.function import Keeps, import_function
+from hammingbox.threat.rules.function import functions_named
 from hammingbox.threat.rules.moves import Moves, moves_of, size_of
 from hammingbox.threat.rules.unit import Unit
 from hammingbox.threat.space import Space
@@ -32,12 +31,6 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 TableFile = Annotated[str, typer.Argument(help="Your table: a CSV, Parquet or Excel file.", metavar="TABLE")]
-Functions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--function", help="package.module:name, a Python function that the file may use (repeatable).", metavar="NAME"
-    ),
-]
 _MOST_MOVES = 5
 """Moves of a group of columns that are shown for a row."""
 
@@ -66,7 +59,7 @@ def check(
     space = opened.space(changes_from(immutable, forbid, False, None, None))
     whole = opened.whole("all")
     known = opened.splits.train if len(opened.splits.train) else whole
-    read = read_threat(threat, whole.schema, known, functions=functions_named(function))
+    read = read_threat(threat, whole.schema, known, functions=functions_named(function or ()))
     if row is not None:
         _show_row(read, space, whole, row, as_json=json)
         return
@@ -104,11 +97,6 @@ def propose_rules(
         return
     write_bytes(out_file, text.encode())
     err.print(f"proposal written to {plain(out_file)}: accept a rule by deleting its '# '", highlight=False)
-
-
-def functions_named(names: Sequence[str] | None) -> dict[str, Keeps]:
-    """The functions that the user passes by name."""
-    return {name: import_function(name) for name in names or ()}
 
 
 def _show_survey(read: ThreatFile, found: Survey) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from hammingbox.cli.console import plain, print_json, say
-from hammingbox.cli.options import DataDir, Device, Json, Label, ModelSpec, SchemaFile, device_from
+from hammingbox.cli.options import DataDir, Device, Functions, Json, Label, ModelSpec, SchemaFile, device_from
 from hammingbox.data.dataset import Dataset
 from hammingbox.errors import HammingboxError, InputError
 from hammingbox.evaluation.result_files import StoredResults, read_results, verify_stored
@@ -16,6 +16,7 @@ from hammingbox.report.measured_what_if import FOLDER as WHAT_IF
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import FILE
 from hammingbox.running.verify_store import VerifiedRun, VerifiedStore, checked_victim, verify_store
+from hammingbox.threat.rules.function import functions_named
 
 _SHOWN = 20
 """Problems of a run that are printed; all of them are in the JSON."""
@@ -34,6 +35,7 @@ def verify_file(
     label: Label = None,
     schema_file: SchemaFile = None,
     data_dir: DataDir = None,
+    function: Functions = None,
     device: Device = "cpu",
     json: Json = False,
 ) -> None:
@@ -45,6 +47,7 @@ def verify_file(
     if file.is_dir() or file.suffix == ".sqlite":
         options: dict[str, Any] = {
             "victim": place, "data": data, "label": label, "schema": schema_file, "data_dir": data_dir, "device": where,
+            "functions": functions_named(function or ()),
         }  # fmt: skip
         found = verify_store(file, run=run, **options)
         frozen = (file if file.is_dir() else file.parent) / WHAT_IF

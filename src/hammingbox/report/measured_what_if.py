@@ -21,6 +21,7 @@ from hammingbox.report.comparison import ComparisonJob
 from hammingbox.report.summary import VictimSummary
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import FILE, Run, Store, open_store
+from hammingbox.threat.rules.function import Function
 from hammingbox.threat.space import Space
 from hammingbox.threat.space_json import space_from_json
 from hammingbox.threat.threat_model import ThreatModel
@@ -119,7 +120,10 @@ def measure_what_if(
 def can_freeze(space: Space) -> bool:
     """Whether a column can be frozen: S(x) of a user's own, or with a Python rule, cannot be written again."""
     document = space.to_json()
-    document = document["base"] if document.get("kind") == "ruled" else document
+    if document.get("kind") == "ruled":
+        if any(part["kind"] == Function.kind for part in document["rules"]["relations"]):
+            return False
+        document = document["base"]
     return document.get("kind") == "full" or ("immutable" in document and "rule" not in document)
 
 

@@ -12,7 +12,7 @@ from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rows import Rows
 from hammingbox.problem import DEFAULT_MEMORY
 from hammingbox.running.attempts import RowFailure
-from hammingbox.running.executor import BatchResult, Executor, Serial
+from hammingbox.running.executor import BatchResult, Executor, Serial, largest_batch
 from hammingbox.running.losses import Losses
 from hammingbox.running.run_spec import RunSpec
 from hammingbox.threat.goal import AnyOther, Goal
@@ -49,8 +49,8 @@ def evaluate(
         goal: what counts as success; any class but the true one by default. A row whose class the goal leaves alone is
             not attacked.
         seed: of the attack.
-        batch_size: rows attacked together; it changes speed and memory, not results; 256 by default, fewer with
-            workers.
+        batch_size: rows attacked together; it changes speed and memory, not results; 256 by default (1,024 of a black
+            box), fewer with workers.
         memory: bytes for a micro-batch.
         executor: who computes the batches: `Serial()`, which is the default, `Processes(4)`, `RayCluster("auto")`.
         on_rows: called after each batch with the number of rows done and broken in it.
@@ -61,7 +61,7 @@ def evaluate(
         WorkerError: no worker can be started or reached.
     """
     who = executor or Serial()
-    size = who.batch_size(len(data)) if batch_size is None else batch_size
+    size = who.batch_size(len(data), largest_batch(victim)) if batch_size is None else batch_size
     spec = RunSpec(victim, data, threat, attack, goal or AnyOther(), seed, size, memory)
     begin = perf_counter()
     done: list[BatchResult] = []

@@ -11,6 +11,7 @@ from hammingbox.errors import HammingboxError, VictimRaisedError
 from hammingbox.evaluation.rows import Rows
 from hammingbox.running.attempts import Attempts, RowFailure
 from hammingbox.running.run_spec import Places, RunSpec
+from hammingbox.victims.victim import Victim
 
 Self = TypeVar("Self", bound="Executor")
 
@@ -32,6 +33,14 @@ class BatchResult:
 
 BATCH_SIZE = 256
 """Rows of a batch by default."""
+BLACK_BOX_BATCH_SIZE = 1024
+"""The same for a victim without gradients: rows walk together, and models of trees answer large tables faster."""
+
+
+def largest_batch(victim: Victim) -> int:
+    """Rows of a batch at most, where nobody says how many."""
+    return BATCH_SIZE if victim.has_gradient else BLACK_BOX_BATCH_SIZE
+
 
 Outcome = BatchResult | RowFailure
 """What an executor gives back: rows, or a row that nobody could compute."""

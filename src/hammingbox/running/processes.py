@@ -218,7 +218,7 @@ class _ProcessCrew(Crew):
         """Ends all processes and gives the shared memory back."""
         workers, self._workers = self._workers, []
         for worker in workers:
-            worker.process.terminate()
+            worker.process.kill()
         for worker in workers:
             worker.end()
         self._tables.close()

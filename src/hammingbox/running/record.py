@@ -19,7 +19,7 @@ from hammingbox.problem import DEFAULT_MEMORY
 from hammingbox.running.attempts import RowFailure
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.evaluate import OnRows, evaluation_of
-from hammingbox.running.executor import BatchResult, Executor, Serial
+from hammingbox.running.executor import BatchResult, Executor, Serial, largest_batch
 from hammingbox.running.losses import Losses, failed_rows_of
 from hammingbox.running.run_spec import Places, RunSpec
 from hammingbox.running.store import RunKey, Store, goal_digest, space_digest
@@ -77,7 +77,7 @@ def evaluate_into(
             `DataReference` the label column of an own file is noted too, which `verify` needs.
         split: which part of the data the rows are from.
         seed: of the attack.
-        batch_size: rows attacked and recorded together; 256 by default, fewer with workers.
+        batch_size: rows attacked and recorded together; 256 by default (1,024 of a black box), fewer with workers.
         memory: bytes for a micro-batch.
         executor: who computes the batches; this process by default.
         on_rows: called after each batch with the number of rows done and broken in it, recorded ones included.
@@ -91,7 +91,7 @@ def evaluate_into(
     """
     checkpoint = victim if isinstance(victim, Checkpoint) else Checkpoint(victim, _kind_of(victim), {}, data.schema)
     who = executor or Serial()
-    size = who.batch_size(len(data)) if batch_size is None else batch_size
+    size = who.batch_size(len(data), largest_batch(checkpoint.victim)) if batch_size is None else batch_size
     spec = RunSpec(checkpoint.victim, data, threat, attack, goal or AnyOther(), seed, size, memory)
     numbers = data.numbers.tolist()
     if len(set(numbers)) < len(data):

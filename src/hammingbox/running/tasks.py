@@ -14,6 +14,7 @@ from hammingbox.running.data_reference import DataReference
 from hammingbox.text.synonyms import read_neighbours
 from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.ruled_space import RuledSpace
+from hammingbox.threat.rules.function import functions_named
 from hammingbox.threat.space import FullSpace, Space
 from hammingbox.threat.synonym_space import SynonymSpace
 from hammingbox.threat.table_space import TableSpace
@@ -31,6 +32,7 @@ class SpaceChanges:
         protected: words of a text that never change.
         neighbours: a file of words and their neighbours, in place of WordNet's synonyms.
         threat: a threat.toml: what changes cost, and what must hold between columns.
+        functions: Python functions that the threat.toml may use, as package.module:name.
     """
 
     immutable: Sequence[str] = ()
@@ -39,6 +41,7 @@ class SpaceChanges:
     protected: Sequence[str] = ()
     neighbours: Path | None = None
     threat: Path | None = None
+    functions: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,7 @@ class Task:
         if changes.threat is None:
             return base
         known = self.splits.train if len(self.splits.train) else self.splits.test
-        found = read_threat(changes.threat, self.splits.schema, known)
+        found = read_threat(changes.threat, self.splits.schema, known, functions=functions_named(changes.functions))
         return RuledSpace(base, found.rules, found.budgets)
 
     def _columns(self, changes: SpaceChanges) -> Space:

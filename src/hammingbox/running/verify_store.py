@@ -5,7 +5,7 @@ runs are looked at all the same. Checksums notice whatever was edited, deleted, 
 see `hammingbox.running.store.seals`. The rest is recomputed, see `hammingbox.evaluation.verify`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -25,6 +25,7 @@ from hammingbox.evaluation.verify import ELSEWHERE, TIE, Claims, Verification, v
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import Run, Store, document_digest, open_store
 from hammingbox.threat.goal import Goal, goal_from_json
+from hammingbox.threat.rules.function import Keeps
 from hammingbox.threat.space import Space
 from hammingbox.threat.space_json import space_from_json
 from hammingbox.victims.ablated import ablated_as
@@ -94,6 +95,7 @@ def verify_run(
     data: Dataset | None = None,
     space: Space | None = None,
     goal: Goal | None = None,
+    functions: Mapping[str, Keeps] | None = None,
 ) -> Verification:
     """Recomputes what a run claims, see `verify_claims`, and compares its records with their checksums.
 
@@ -104,6 +106,7 @@ def verify_run(
         data: clean rows and labels are compared with it.
         space: S(x), needed when the run's space held a Python rule.
         goal: needed when the run's goal is the user's own.
+        functions: the code of functions that the run's rules name.
 
     Raises:
         FileError: a record is damaged.
@@ -114,7 +117,7 @@ def verify_run(
     sealed = [*store.damage(run), *_documents(store, facts, schema)]
     known = [session.environment for session in store.sessions(run)]
     with _rebuilding("S(x)"):
-        space = space or space_from_json(store.space(facts), schema)
+        space = space or space_from_json(store.space(facts), schema, functions)
     with _rebuilding("the goal"):
         goal = goal or goal_from_json(store.goal(facts))
         goal.of(rows.labels, schema)
@@ -197,6 +200,7 @@ def verify_store(
     schema: Path | None = None,
     data_dir: Path | None = None,
     device: torch.device | None = None,
+    functions: Mapping[str, Keeps] | None = None,
 ) -> VerifiedStore:
     """Verifies one run of a store, or all, each against the checkpoint and the data it names.
 
@@ -210,6 +214,7 @@ def verify_store(
         schema: the schema.toml of the own file, if it was not noted.
         data_dir: folder that holds data files.
         device: where victims are queried; the CPU by default.
+        functions: the code of functions that rules name; it is used only if it is passed here.
 
     Raises:
         FileError: the store itself cannot be read.
@@ -236,12 +241,16 @@ def verify_store(
                 problems = (str(error), *_damage(store, number))
                 parts.append(VerifiedRun(number, f"run {number}", _nothing(problems=problems)))
             else:
-                parts.append(VerifiedRun(number, _name(facts), _verified(store, facts, model_of, data_of)))
+                parts.append(VerifiedRun(number, _name(facts), _verified(store, facts, model_of, data_of, functions)))
     return VerifiedStore(tuple(parts))
 
 
 def _verified(
-    store: Store, run: Run, victim_of: Callable[[Run], Victim], data_of: Callable[[Run], Splits]
+    store: Store,
+    run: Run,
+    victim_of: Callable[[Run], Victim],
+    data_of: Callable[[Run], Splits],
+    functions: Mapping[str, Keeps] | None = None,
 ) -> Verification:
     """One run, whatever is wrong with it or missing for it."""
     missing: list[str] = []
@@ -258,7 +267,7 @@ def _verified(
             data = Dataset.join([splits.train, splits.validation, splits.test])
         except HammingboxError as error:
             missing.append(f"the data: {error}")
-        found = verify_run(store, run.id, victim, data=data)
+        found = verify_run(store, run.id, victim, data=data, functions=functions)
     except FileError as error:
         return _nothing(rows=run.rows, problems=(str(error), *_damage(store, run.id)))
     except HammingboxError as error:

@@ -17,11 +17,13 @@ from hammingbox.running.shared_tables import fetch_table
 from hammingbox.running.workbench import Workbench, own_versions, packed_error
 
 START = (
-    "import json, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    "import json, signal, sys; "
+    "signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN); "
     "sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
     "from hammingbox.running.worker import main; main()"
 )
-"""What a worker's interpreter runs: the driver decides about interrupts, and says where modules are."""
+"""What a worker's interpreter runs. Signals that ask a whole group of processes to end are the driver's: a worker ends
+when its driver does, and gives the shared memory back. The driver also says where modules are."""
 
 _SIZE = 8
 """Bytes before each message that hold its length."""

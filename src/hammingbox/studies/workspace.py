@@ -312,10 +312,12 @@ class Workspace:
         Raises:
             InputError: the method does not apply to the victim.
             FileError: data is missing.
-            OutOfTimeError: the deadline is over.
+            OutOfTimeError: rows are left to certify, and the deadline is over.
         """
         checkpoint, data = self.checkpoint(recipe), self.rows(recipe, rows)
-        self._check_time()
+        run = (recipe.folder, space_digest(self.threat(recipe, budget).space), repr(certificate), budget, 0)
+        if self._left(recipe, run, set(data.numbers.tolist())):
+            self._check_time()
         if keep is not None:
             voting = Ablated(checkpoint.victim, keep, mask=mask, votes=votes)
             checkpoint = replace(checkpoint, victim=voting, model=f"{voting.described} {checkpoint.model}")

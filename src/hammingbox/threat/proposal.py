@@ -108,7 +108,9 @@ def _sections(sample: Sample, data: Dataset, explained: set[frozenset[int]]) -> 
     def is_new(*columns: int) -> bool:
         return not any(known.issuperset(columns) for known in explained)
 
-    groups = [({"kind": "one_hot", "columns": [name[c] for c in group]}, "") for group in one_hot_groups(sample)]
+    groups: Entries = [
+        ({"kind": "one_hot", "columns": [name[c] for c in group]}, "") for group in one_hot_groups(sample)
+    ]
     yield "Exactly one of these columns is on", groups
     computed = [f"{quoted[a]} == {quoted[b]}" for a, b in equal(sample)]
     computed += [f"{quoted[c]} == {quoted[a]} {sign} {quoted[b]}" for c, sign, a, b in sums(sample)]
@@ -120,7 +122,8 @@ def _sections(sample: Sample, data: Dataset, explained: set[frozenset[int]]) -> 
     yield "One column decides another", [(_decided([name[a]], name[b]), "") for a, b in single]
     joint = [(a, b, c) for a, b, c in joint_dependencies(sample) if is_new(a, b, c)]
     yield "Two columns decide a third", [(_decided([name[a], name[b]], name[c]), "") for a, b, c in joint]
-    ordered = [f"{quoted[a]} <= {quoted[b]}" for a, b in orders(sample) if is_new(a, b)]
+    # A sum does not say that its parts are not negative, so an order beside it is a rule of its own.
+    ordered = [f"{quoted[a]} <= {quoted[b]}" for a, b in orders(sample) if frozenset((a, b)) not in explained]
     yield "One column is never larger than another", [({"kind": "formula", "formula": text}, "") for text in ordered]
     absent = [found for found in absent_combinations(data) if is_new(*found[:2])]
     yield (

@@ -8,14 +8,20 @@ from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError
 from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.ruled_space import RuledSpace
+from hammingbox.threat.rules.function import Keeps
 from hammingbox.threat.rules.rules import Rules
 from hammingbox.threat.space import FullSpace, Space
 from hammingbox.threat.synonym_space import MOST_SYNONYMS, SynonymSpace
 from hammingbox.threat.table_space import TableSpace
 
 
-def space_from_json(value: Mapping[str, Any], schema: Schema) -> Space:
+def space_from_json(value: Mapping[str, Any], schema: Schema, functions: Mapping[str, Keeps] | None = None) -> Space:
     """The space a result file describes.
+
+    Args:
+        value: the document.
+        schema: what ids mean.
+        functions: the code of functions that rules name, if their owner passes it.
 
     Raises:
         InputError: the space is of an unknown kind or held a rule, which only its owner's code can supply.
@@ -32,7 +38,7 @@ def space_from_json(value: Mapping[str, Any], schema: Schema) -> Space:
             schema, value["options"], steps=value["steps"], immutable=value["immutable"], forbidden=value["forbidden"]
         )
     if kind == "ruled":
-        return RuledSpace(space_from_json(value["base"], schema), Rules.from_json(value["rules"], schema))
+        return RuledSpace(space_from_json(value["base"], schema), Rules.from_json(value["rules"], schema, functions))
     if kind == "synonym":
         return SynonymSpace.from_json(value, schema)
     if kind == "masked":

@@ -312,6 +312,28 @@ def leaked_label(columns: Sequence[tuple[str, int]], rows: int, majority: int, *
     )
 
 
+def no_change_allowed(rows: int, of: int) -> Finding:
+    """Rules leave `rows` of some rows no change that can be paid for."""
+    return Finding(
+        "no change allowed",
+        "warning" if 2 * rows > of else "note",
+        f"prices and relations leave {rows} of {of} rows no change at all within the largest budget",
+        "such rows count as attacked and stand in every rate, but no attacker of this kind could try",
+        "check the rules with `hammingbox threat check`; if they are right, say so beside the rate",
+    )
+
+
+def unwritable_changes(lost: int, of: int) -> Finding:
+    """Derived columns have no value for `lost` of some single changes."""
+    return Finding(
+        "unwritable changes",
+        "warning",
+        f"{lost} of {of} single changes cannot be written: a derived column has no such value in this table",
+        "an attacker could write them, so success is underestimated",
+        "extend the schema by the values that changes lead to, with hammingbox.with_reachable, and attack from Python",
+    )
+
+
 def broken_and_proven(rows: int, budget: int) -> Finding:
     """`rows` rows are broken within a budget for which another run has proven that nothing breaks them."""
     return Finding(

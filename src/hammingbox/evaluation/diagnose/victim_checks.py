@@ -19,6 +19,7 @@ from hammingbox.evaluation.diagnose.finding import (
     zero_gradients,
 )
 from hammingbox.evaluation.diagnose.model_checks import model_findings
+from hammingbox.evaluation.diagnose.rule_checks import diagnose_rules
 from hammingbox.problem import Problem
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
@@ -49,7 +50,7 @@ def diagnose_victim(
         rows: how many rows are used.
     """
     x, y = data.batch(slice(0, rows), victim.device)
-    findings = _answers(victim, x)
+    findings = [*_answers(victim, x), *diagnose_rules(data, threat, goal=goal)]
     if any(finding.severity == "error" for finding in findings):
         return findings
     with frozen_eval(victim):

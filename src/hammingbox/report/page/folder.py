@@ -22,6 +22,7 @@ from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import FILE, Run, Store, open_store
 from hammingbox.threat.amount import amount_of
 from hammingbox.threat.goal import Goal, goal_from_json
+from hammingbox.threat.rules.function import Function
 from hammingbox.threat.rules.rules import Rules
 
 PAGE = "report.html"
@@ -121,11 +122,14 @@ def _sample(runs: Sequence[Run]) -> Sample | None:
 
 
 def _rules(store: Store, run: Run, schema: Schema) -> Rules | None:
-    """The rules of a run's space; None if it has none, or if they need a function of the user's own."""
+    """The rules of a run's space; None if it has none."""
     document = store.space(run)
     if document.get("kind") != "ruled":
         return None
-    return Rules.from_json(document["rules"], schema)
+    # A bill needs no function of the user's own, and no file runs one.
+    stored = document["rules"]
+    kept = [part for part in stored.get("relations", ()) if part.get("kind") != Function.kind]
+    return Rules.from_json({**stored, "relations": kept}, schema)
 
 
 def _aim(store: Store, run: Run, schema: Schema) -> Goal | None:

@@ -130,3 +130,12 @@ def function_from_json(value: Mapping[str, Any], schema: Schema, functions: Mapp
     if name not in functions:
         raise function_not_passed(name)
     return Function(schema, name, value["columns"], functions[name], value["name"])
+
+
+def functions_named(names: Sequence[str]) -> dict[str, Keeps]:
+    """The functions that a user passes by name.
+
+    Raises:
+        InputError: a name that cannot be imported, or is no function.
+    """
+    return {name: import_function(name) for name in names}
