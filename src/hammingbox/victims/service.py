@@ -187,7 +187,7 @@ class Service(Victim):
             value = json.loads(reply)
             found = np.array(value["probabilities"], dtype=np.float64)
             classes, model = value.get("classes"), value.get("model")
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError) as error:
             raise VictimError(
                 f'expected {self.url} to answer {{"probabilities": [[...], ...]}}, got '
                 f"{reply[:80].decode(errors='replace')!r} ({type(error).__name__})."
