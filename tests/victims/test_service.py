@@ -120,6 +120,7 @@ def test_a_service_that_fails_now_and_then_is_asked_again(server: Server, tmp_pa
         (lambda body: (200, b"<html>"), r'to answer \{"probabilities"'),
         (lambda body: (200, [1, 2]), r"TypeError|AttributeError"),
         (lambda body: (200, {"probabilities": [[0.5, 0.5]] * 9}), r"got shape \(9, 2\)"),
+        (lambda body: (200, {"probabilities": [[10**400, 0]] * len(body["rows"])}), "OverflowError"),
         (lambda body: (200, {"probabilities": [[0.2, 0.2, 0.6]] * len(body["rows"])}), r"got shape \(1, 3\)"),
         (lambda body: (200, {"probabilities": [[0.9, 0.9]] * len(body["rows"])}), r"rows summing to 1"),
         (lambda body: (200, {"probabilities": [[None, 1]] * len(body["rows"])}), r"finite|TypeError"),
