@@ -135,6 +135,17 @@ class Problem:
 
     # What points cost ------------------------------------------------------------------------------------------
 
+    @property
+    def known_purse(self) -> Purse:
+        """The purse of a problem with prices or relations.
+
+        Raises:
+            InputError: it has none: only the number of changes counts.
+        """
+        if self.purse is None:
+            raise InputError("expected a problem with prices, got one without.")
+        return self.purse
+
     def spent(self, rows: PointRows, slots: PointSlots) -> Int64[Tensor, "points 2"]:
         """Changed columns and ticks of points, where there is a purse."""
         if self.candidates.tolls is None:

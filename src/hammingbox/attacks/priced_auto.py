@@ -141,7 +141,6 @@ class PricedAuto:
         Where few points are cheaper, these are enumerated in order of cost, and the row is done: what is found is the
         cheapest evasion, and so is the one known if nothing is found. Elsewhere all stages run below the known cost.
         """
-        assert problem.purse is not None
         rows = best.fooled.nonzero()[:, 0]
         while True:
             rows = rows[self._ticks(problem, best, rows) > 0]
@@ -167,16 +166,14 @@ class PricedAuto:
 
 def _below(problem: Problem, ticks: RowInt) -> Problem:
     """The same rows with less to spend than these ticks, which are more than 0."""
-    assert problem.purse is not None
-    purse: Purse = problem.purse.clone()
+    purse: Purse = problem.known_purse.clone()
     purse[:, 1] = purse[:, 1].minimum(ticks - 1)
     return problem.with_purse(purse)
 
 
 def _half(problem: Problem) -> Purse:
     """A purse with half the ticks."""
-    assert problem.purse is not None
-    purse: Purse = problem.purse.clone()
+    purse: Purse = problem.known_purse.clone()
     purse[:, 1] //= 2
     return purse
 

@@ -66,11 +66,11 @@ def _limits(problem: Problem) -> Int64[Tensor, "batch 3"]:
 
     What is 0 here is not counted: fewer different sums have to be kept.
     """
-    assert problem.purse is not None
+    purse = problem.known_purse
     layout, moves = problem.candidates.layout, problem.candidates.moves
     dear = _whole_tolls(problem) * moves[..., None]
     most = torch.stack([layout.reduce(kind, lambda r: r.amax(-1)).sum(1) for kind in dear.unbind(2)], 1)
-    limits = torch.cat([torch.full_like(problem.purse[:, :1], problem.budget), problem.purse], 1)
+    limits = torch.cat([torch.full_like(purse[:, :1], problem.budget), purse], 1)
     binding = (limits < most).any(0)  # a limit that no row can exceed need not be counted
     return limits.minimum(most).clamp(max=_MOST_TICKS) * binding
 

@@ -75,11 +75,9 @@ def pack_samples(
 
 def affordable_moves(problem: Problem, slots: Slots) -> OptionMask:
     """The options that a point of each row can take without giving a change of another feature back."""
-    if problem.purse is None:
-        raise InputError("expected a problem with prices, got one without.")
     layout, tolls = problem.candidates.layout, tolls_of(problem.candidates)
     present = tolls.gather(1, (layout.starts + slots)[..., None].expand(-1, -1, 2))  # (batch, features, 2)
-    left = (problem.purse - present.sum(1))[:, None] + present.index_select(1, layout.feature_of)
+    left = (problem.known_purse - present.sum(1))[:, None] + present.index_select(1, layout.feature_of)
     return problem.candidates.valid & (tolls <= left).all(2)
 
 
@@ -102,9 +100,7 @@ def change_weights(problem: Problem) -> Float[Tensor, "batch options"]:
 
     It is 1 for every change where all prices are 1: the purse is then the number of changes, epsilon.
     """
-    if problem.purse is None:
-        raise InputError("expected a problem with prices, got one without.")
-    share = tolls_of(problem.candidates).double() / problem.purse.clamp(min=1)[:, None]
+    share = tolls_of(problem.candidates).double() / problem.known_purse.clamp(min=1)[:, None]
     return (share.amax(2) * most_features(problem)[:, None]).float()
 
 

@@ -104,9 +104,8 @@ class AdditiveSurrogate(Guide):
         known = self.best.slots[rows][:, None].expand_as(slots)
         kept = keeps & (known != 0)
         wanted = torch.where(kept, known, slots)
-        assert problem.purse is not None
         room = random_counts(problem, random, _POOL)
-        points = pack_samples(problem.candidates, problem.purse, room, wanted, key + kept)
+        points = pack_samples(problem.candidates, problem.known_purse, room, wanted, key + kept)
         expected = problem.predicted_loss(self._logits(rows, self.layout.starts + points))
         keys = self.visited.keys(points)
         new = ~self.visited.knows(rows, keys) & first_in_row(keys)
