@@ -202,7 +202,7 @@ class _ProcessCrew(Crew):
         Raises:
             WorkerError: workers do not get as far as to be ready.
         """
-        reason = _ending(worker.end())
+        reason = ending(worker.end())
         if not worker.is_ready:
             self._failed_starts += 1
             if self._failed_starts >= _FAILED_STARTS:
@@ -228,7 +228,7 @@ def _can_take(worker: _Worker) -> bool:
     return worker.is_ready and len(worker.tickets) < depth_of(worker.last)
 
 
-def _ending(code: int) -> str:
+def ending(code: int) -> str:
     """How a process ended, in words."""
     if code >= 0:
         return f"it ended with exit code {code}"
