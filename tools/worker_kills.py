@@ -1,6 +1,6 @@
 """Kills workers, drivers and Ray nodes at random moments; the records must be those of one undisturbed process.
 
-    python tools/worker_kills.py [--kills 20] [--seed 0] [--rows 60] [--only processes,ray]
+    python tools/worker_kills.py [--kills 20] [--seed 0] [--rows 60] [--only processes,ray] [--kills-only]
 
 The references are runs in one process, with batches of 7 and of 256 rows. Then the same commands run with `--workers
 1`, `2` and `4`, undisturbed; then with two workers, and with a Ray cluster of three nodes on this machine, while random
@@ -181,6 +181,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rows", type=int, default=60)
     parser.add_argument("--only", type=lambda text: text.split(","), default=["processes", "ray"])
+    parser.add_argument("--kills-only", action="store_true", help="leave out the undisturbed runs")
     options = parser.parse_args()
     chance = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as place:
@@ -200,6 +201,8 @@ def main() -> None:
             print(f"{name}: {note}, {len(wanted[size])} records {'equal' if same else 'DIFFER'}", flush=True)
 
         def whole(name: str, size: int, *more: str) -> None:
+            if options.kills_only:
+                return
             arguments = command(root / name, options.rows, "--batch-size", str(size), *more)
             finished(start(arguments), arguments)
             check(name, size, "undisturbed")

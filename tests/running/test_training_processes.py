@@ -86,29 +86,30 @@ def test_every_defence_trains_to_the_weights_of_one_process(
     assert shared.notes.keys() == alone.notes.keys()
 
 
-def test_a_training_whose_process_was_killed_ends_with_the_same_weights(splits: Splits, tmp_path: Path) -> None:
+def test_a_training_whose_process_was_killed_ends_with_the_same_weights(
+    splits: Splits, two: TrainingProcesses, tmp_path: Path
+) -> None:
     threat = ThreatModel(FullSpace(SCHEMA), 2)
 
-    def run(team: TrainingProcesses, folder: Path | None, kill: bool = False) -> tuple[str, list[Epoch]]:
+    def run(folder: Path | None, kill: bool = False) -> tuple[str, list[Epoch]]:
         def kill_helper(current: Progress) -> None:
             if kill and current.epoch == 2:
-                assert team._crew is not None
-                os.kill(team._crew._helpers[0].pid, signal.SIGKILL)
+                assert two._crew is not None
+                os.kill(two._crew._helpers[0].pid, signal.SIGKILL)
 
         victim = model(dropout=0.3)
         history = fit(
-            victim, splits, CONFIG, defence=PAdvT(warm=2), threat=threat, folder=folder, team=team, on_step=kill_helper
+            victim, splits, CONFIG, defence=PAdvT(warm=2), threat=threat, folder=folder, team=two, on_step=kill_helper
         )
         return weights_digest(victim), history
 
-    with TrainingProcesses(2) as team:
-        whole, history = run(team, None)
-        with pytest.raises(WorkerError, match=r"got the end of process 1 \(it was killed by SIGKILL.*same command"):
-            run(team, tmp_path, kill=True)
-        assert (tmp_path / STATE).exists()
-        with pytest.raises(FileError, match="another number_of_workers"):
-            fit(model(dropout=0.3), splits, CONFIG, defence=PAdvT(warm=2), threat=threat, folder=tmp_path)
-        resumed, again = run(team, tmp_path)
+    whole, history = run(None)
+    with pytest.raises(WorkerError, match=r"got the end of process 1 \(it was killed by SIGKILL.*same command"):
+        run(tmp_path, kill=True)
+    assert (tmp_path / STATE).exists()
+    with pytest.raises(FileError, match="another number_of_workers"):
+        fit(model(dropout=0.3), splits, CONFIG, defence=PAdvT(warm=2), threat=threat, folder=tmp_path)
+    resumed, again = run(tmp_path)
     assert resumed == whole
     assert without_times(again) == without_times(history)
 
@@ -133,13 +134,16 @@ def test_an_error_in_one_process_is_one_sentence_and_the_next_training_works(
     with pytest.raises(InputError, match="a training that can be sent to other processes, got HeldVictim"):
         fit(HeldVictim(SCHEMA), splits, TrainConfig(epochs=1), team=two)
     assert train(model(), splits, Standard(), two)
+    with pytest.raises(InputError, match="expected no process group of torch in this process"):
+        train(model(), splits, Standard(), TrainingProcesses(2))
 
 
 def _kill(_current: Progress) -> None:
     raise KilledError
 
 
-def test_a_process_that_does_not_answer_is_given_up(splits: Splits) -> None:
+def test_a_process_that_does_not_answer_is_given_up(splits: Splits, two: TrainingProcesses) -> None:
+    two.close()  # a process is in one group at a time
     with TrainingProcesses(2, patience=15.0) as team, pytest.raises(WorkerError, match="got no answer of one"):
         train(model(), splits, SleepingElsewhere(), team)
 
@@ -159,7 +163,8 @@ def test_batch_statistics_are_of_all_rows_or_refused(splits: Splits) -> None:
         assert {name: victim.get_submodule(name) for name in layers} == layers
 
 
-def test_one_process_is_no_team(splits: Splits) -> None:
+def test_one_process_is_no_team(splits: Splits, two: TrainingProcesses) -> None:
+    two.close()
     one, plain = model(dropout=0.3), model(dropout=0.3)
     with TrainingProcesses(1) as team:
         train(one, splits, Standard(), team)

@@ -25,7 +25,7 @@ from hammingbox.settings import whole_number
 
 MOST_WORKERS = 1024
 _FAILED_STARTS = 3
-"""Workers in a row that end before they are ready."""
+"""Workers in a row that end before they are ready, while nobody computes a batch."""
 _PATIENCE = 10.0
 """Seconds for a worker to end by itself."""
 
@@ -194,6 +194,7 @@ class _ProcessCrew(Crew):
             if isinstance(answer, bytes):
                 return Raised(ticket, unpacked_error(answer))
             arrays, worker.last = answer
+            self._failed_starts = 0  # the run goes on, whatever happens to a worker that is to join
             return Computed(ticket, rows_of(arrays), worker.last)
 
     def _replace(self, worker: _Worker) -> Died:

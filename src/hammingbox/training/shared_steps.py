@@ -5,7 +5,6 @@ defence decides about a batch as a whole (which rows stay clean, the penalty) it
 on the same adversarial rows for any number of processes. Dropout is drawn by each process for its own rows.
 """
 
-import warnings
 from dataclasses import dataclass
 from inspect import signature
 
@@ -66,9 +65,7 @@ class SharedSteps:
             rows, share = _dealt(whole, team)
             # Each process draws its own dropout. Seeded anew for every step, it needs no state of its own on disk.
             set_generators(device, process_seed(whole.seed, team.rank), {})
-            with warnings.catch_warnings():  # of parameters that are all used
-                warnings.filterwarnings("ignore", message="find_unused_parameters=True was specified")
-                own = parallel(share, threat)
+            own = parallel(share, threat)
             notes = parallel.module.notes
             told = team.exchange((rows, own.item(), notes))
         # DistributedDataParallel averages over processes, but rows are to weigh alike.
@@ -83,6 +80,8 @@ class _Loss(nn.Module):
     def __init__(self, victim: Victim, defence: Defence) -> None:
         super().__init__()
         self.victim, self.defence = victim, defence
+        # Torch warns on standard error if all parameters are used where one may be unused: this one is.
+        self.unused = nn.Parameter(torch.zeros(1, device=victim.device))
         self.notes: dict[str, float] = {}
 
     def forward(self, batch: Batch, threat: ThreatModel) -> Float[Tensor, ""]:

@@ -71,10 +71,10 @@ class _Failure:
     """An error as it is told to the other processes: in words, unless it is one of this package."""
 
     def __init__(self, rank: int, error: Exception) -> None:
-        self.rank, self.kind, self.text = rank, WorkerError, str(error)
+        self.kind: type[HammingboxError] = WorkerError
         if isinstance(error, HammingboxError):
-            kinds = [kind for kind in type(error).__mro__ if kind.__module__ == HammingboxError.__module__]
-            self.kind = kinds[0]
+            own = (kind for kind in type(error).__mro__ if kind.__module__ == HammingboxError.__module__)
+            self.kind, self.text = next(own), str(error)
         else:
             reason = f"{type(error).__name__}: {error}"
             self.text = f"expected every process to train on its rows, got an error in process {rank}: {reason}"
