@@ -4,8 +4,9 @@
 
 A ratio of seconds needs two idle cores. The other ratio is of processor time: that of one process over that of the
 busier one of two, which other load on the machine changes little. It is what two idle cores would give but for the time
-that processes wait for each other. Small batches are slower by the row: half a batch of 64 takes more than half the time. With `--seeds 3`, models are trained with three seeds in one and in two processes,
-and their accuracy on attacked test rows is compared: the noise between seeds is the yardstick.
+that processes wait for each other. Small batches are slower by the row, so half of 64 rows takes more than half the
+time. With `--seeds 3`, models are trained with three seeds in one and in two processes, and their accuracy on attacked
+test rows is compared: the noise between seeds is the yardstick.
 """
 
 import argparse
