@@ -69,7 +69,7 @@ class ReachRecords:
         The tests of the file's own name come first. Of the others, the first case of every test function comes before
         further cases of any, the quickest files first.
         """
-        own = f"tests/{Path(mutant.file).parent}/test_{Path(mutant.file).stem}.py"
+        own = str(Path("tests", Path(mutant.file).parent, f"test_{Path(mutant.file).stem}.py"))
         found: list[tuple[bool, bool, float, str, float]] = []
         for test_file in test_files:
             reach = self.get(test_file)
