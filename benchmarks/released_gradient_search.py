@@ -1,9 +1,9 @@
-"""Why is the paper's GGA on Splice so much stronger than ours? Explanations that were tried, on the authors' own victim.
+"""Why is the paper's GGA so much stronger on Splice than ours? Explanations that were tried, on the authors' victim.
 
-The released script ranks features by the largest absolute entry of the gradient, takes gradient and trials with dropout
-on, compares probabilities of the true class, scores the final row with dropout off, and attacks the first ten rows. Each
-difference is tried here alone, with the error at every budget beside the paper's. A last line counts a row as broken if
-any trial fools the net while dropout is on in front of the LSTM too, which is no attack at all: a row may fall without any change.
+The released script ranks features by the largest absolute entry of the gradient, takes gradient and trials with
+dropout on, compares probabilities of the true class, scores the final row with dropout off, and attacks the first ten
+rows. Each difference is tried here, with the error at every budget beside the paper's. The last line counts a row as
+broken if any trial fools a net with dropout in front of its LSTM too, which is no attack: a row may fall unchanged.
 
     HAMMINGBOX_DATA=... python benchmarks/released_gradient_search.py
 """
