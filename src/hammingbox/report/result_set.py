@@ -1,9 +1,9 @@
 """Results that can be compared: runs on the same data. Clean rows are held once, attacked rows as changes to them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float32, Int64
@@ -11,6 +11,7 @@ from jaxtyping import Float32, Int64
 from hammingbox.data.schema import Schema
 from hammingbox.evaluation.drawing import Sample
 from hammingbox.evaluation.rows import Rows
+from hammingbox.evaluation.run_totals import RunTotals
 from hammingbox.report.ragged_pairs import changes, likeliest
 from hammingbox.report.run_rows import RunFacts, RunRows
 from hammingbox.text.vocabulary import SPECIAL
@@ -73,6 +74,7 @@ class ResultSet:
         labels: true classes of the clean rows.
         clean: each clean row once, as bytes of its ids.
         before: each victim's answers to clean rows.
+        whole: what all rows add up to, by victim, where only some are held here; see `hammingbox.report.large_results`.
     """
 
     data: str
@@ -87,7 +89,17 @@ class ResultSet:
     labels: list[int] = field(default_factory=list)
     clean: list[bytes] = field(default_factory=list, repr=False)
     before: dict[str, CleanAnswers] = field(default_factory=dict, repr=False)
+    whole: Mapping[str, Any] = field(default_factory=dict, repr=False)
     _places: dict[tuple[int, int, bytes], int] = field(default_factory=dict, repr=False)
+
+    def empty(self) -> "ResultSet":
+        """The same without runs and rows."""
+        return ResultSet(self.data, self.schema, self.space, self.goal, self.sample, self.aim, self.rules)
+
+    @property
+    def rows(self) -> int:
+        """Distinct clean rows, those included that are not held here."""
+        return max((part.rows for part in self.whole.values()), default=len(self.clean))
 
     @property
     def unit(self) -> Unit | None:
@@ -149,8 +161,14 @@ class ResultSet:
         joined = np.frombuffer(b"".join(self.clean), dtype=_ID)
         return joined.reshape(len(self.clean), len(self.schema.features)).astype(np.int64)
 
-    def add(self, facts: RunFacts, rows: Rows | None) -> None:
-        """Adds a run; None for a run that was refused."""
+    def add(self, facts: RunFacts, rows: Rows | None, totals: RunTotals | None = None) -> None:
+        """Adds a run.
+
+        Args:
+            facts: what the run is.
+            rows: its rows; None for a run that was refused.
+            totals: what all its rows add up to, where `rows` are only some of them.
+        """
         if rows is None:
             self.runs.append(RunRows.empty(facts))
             return
@@ -161,7 +179,7 @@ class ResultSet:
         self.runs.append(
             RunRows(
                 facts=facts,
-                summary=rows.summary(),
+                summary=rows.summary() if totals is None else totals.summary(),
                 place=place,
                 correct=rows.correct.numpy(),
                 attacked=rows.attacked.numpy(),
@@ -174,6 +192,7 @@ class ResultSet:
                 stage=rows.stage.numpy(),
                 changes=changes(clean, written),
                 after=likeliest(logits, labels),
+                totals=totals,
             )
         )
 

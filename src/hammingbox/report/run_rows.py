@@ -9,6 +9,7 @@ from jaxtyping import Bool, Int64
 
 from hammingbox.attacks import ATTACKS, Attack
 from hammingbox.evaluation.rates import Rate
+from hammingbox.evaluation.run_totals import RunTotals
 from hammingbox.report.ragged_pairs import Ragged
 
 
@@ -67,6 +68,7 @@ class RunRows:
         stage: of an ensemble; 0 for an attack of one stage.
         changes: the changed features and what was written there.
         after: the likeliest classes after the attack.
+        totals: what all rows of the run add up to, where the arrays hold only some of them.
     """
 
     facts: RunFacts
@@ -83,6 +85,7 @@ class RunRows:
     stage: Int64[np.ndarray, "rows"]
     changes: Ragged
     after: Ragged
+    totals: RunTotals | None = None
 
     @staticmethod
     def empty(facts: RunFacts) -> "RunRows":
@@ -93,6 +96,21 @@ class RunRows:
 
     def __len__(self) -> int:
         return len(self.place)
+
+    @property
+    def rows(self) -> int:
+        """All rows of the run, those included that are not held here."""
+        return int(self.summary.get("rows", 0))
+
+    @property
+    def hits(self) -> int:
+        """Rows that it broke, those included that are not held here."""
+        return int(self.summary.get("success", 0))
+
+    @property
+    def changed(self) -> int:
+        """Changes in the rows that it broke."""
+        return int(self.distance[self.broken].sum()) if self.totals is None else self.totals["distance"]
 
     @property
     def success_rate(self) -> Rate:

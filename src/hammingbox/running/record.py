@@ -3,9 +3,11 @@
 Locking, computing, writing and waiting are separate: `_Recorder` locks, writes and waits, an `Executor` computes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from time import sleep
+from typing import Any
 
 import torch
 
@@ -13,8 +15,10 @@ from hammingbox.data.dataset import Dataset
 from hammingbox.errors import InputError, TooExpensiveError
 from hammingbox.evaluation.environment import environment
 from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.method import Method
 from hammingbox.evaluation.rows import Rows
+from hammingbox.evaluation.run_totals import RunTotals
 from hammingbox.problem import DEFAULT_MEMORY
 from hammingbox.running.attempts import RowFailure
 from hammingbox.running.data_reference import DataReference
@@ -24,6 +28,7 @@ from hammingbox.running.losses import Losses, failed_rows_of
 from hammingbox.running.run_spec import Places, RunSpec
 from hammingbox.running.store import RunKey, Store, goal_digest, space_digest
 from hammingbox.running.store.row_locks import RowLocks
+from hammingbox.running.store.store import BLOCK_ROWS
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import Checkpoint, weights_digest
@@ -89,38 +94,134 @@ def evaluate_into(
         FileError: the store cannot be written, or was deleted meanwhile; what was recorded before stays.
         TooExpensiveError: the attack refused; the store notes why.
     """
+    found: list[Rows] = []
+    run = record_into(
+        store, victim, data, threat, attack, goal=goal, name=name, place=place, source=source, split=split, seed=seed,
+        batch_size=batch_size, memory=memory, executor=executor, on_rows=on_rows, on_records=found.append,
+    )  # fmt: skip
+    return evaluation_of(run.spec, rows_in_order(found, data), run.seconds, run.failed)
+
+
+def rows_in_order(found: Sequence[Rows], data: Dataset) -> Rows:
+    """Records of rows of a data set, in the order of the data."""
+    rows = Rows.join(found)
+    return rows.take(data.places_of(rows.numbers).argsort())
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedRun:
+    """A run whose rows are in a store.
+
+    Attributes:
+        id: its number there.
+        spec: what was run.
+        totals: what the rows of its data add up to.
+        seconds: spent on them.
+        failed: rows that nobody could compute.
+    """
+
+    id: int
+    spec: RunSpec
+    totals: RunTotals
+    seconds: float
+    failed: Sequence[FailedRow]
+
+    def summary(self) -> dict[str, Any]:
+        """As `Evaluation.summary`."""
+        spec = self.spec
+        facts = {
+            "attack": repr(spec.attack), "data": spec.data.name, "budget": spec.threat.budget,
+            "goal": spec.goal.to_json(), "seed": spec.seed,
+        }  # fmt: skip
+        return facts | self.totals.summary() | {"seconds": self.seconds}
+
+
+def record_into(
+    store: Store,
+    victim: Checkpoint | Victim,
+    data: Dataset,
+    threat: ThreatModel,
+    attack: Method,
+    *,
+    goal: Goal | None = None,
+    name: str = "",
+    place: str = "",
+    source: str | DataReference = "",
+    split: str = "test",
+    seed: int = 0,
+    batch_size: int | None = None,
+    memory: int = DEFAULT_MEMORY,
+    executor: Executor | None = None,
+    on_rows: OnRows = lambda _done, _broken: None,
+    on_records: Callable[[Rows], None] = lambda _rows: None,
+) -> RecordedRun:
+    """The same as `evaluate_into`, but records are counted and not held: for runs of millions of rows.
+
+    Args:
+        store: where records go and come from.
+        victim: the victim, or its checkpoint.
+        data: rows and labels.
+        threat: what the attacker may do.
+        attack: how.
+        goal: what counts as success.
+        name: a short name of the attack.
+        place: where the checkpoint is.
+        source: how to find the data again.
+        split: which part of the data the rows are from.
+        seed: of the attack.
+        batch_size: rows attacked and recorded together.
+        memory: bytes for a micro-batch.
+        executor: who computes the batches.
+        on_rows: called after each batch with the number of rows done and broken in it.
+        on_records: called with every record of the data's rows, in any order: those that the store had already, those
+            of this process, and those that others have recorded meanwhile.
+
+    Raises:
+        InputError, FileError, TooExpensiveError: as `evaluate_into`.
+    """
     checkpoint = victim if isinstance(victim, Checkpoint) else Checkpoint(victim, _kind_of(victim), {}, data.schema)
     who = executor or Serial()
     size = who.batch_size(len(data), largest_batch(checkpoint.victim)) if batch_size is None else batch_size
     spec = RunSpec(checkpoint.victim, data, threat, attack, goal or AnyOther(), seed, size, memory)
-    numbers = data.numbers.tolist()
-    if len(set(numbers)) < len(data):
+    if len(data.numbers.unique()) < len(data):
         raise InputError("expected rows with distinct numbers, got repeats. Records are kept by row number.")
     run = _begin(store, spec, checkpoint, name, place, source, split)
-    recorded = store.rows(run, numbers)
-    _check_rows(recorded, data)
-    _check_answers(recorded, checkpoint.victim)
+    totals, seen = RunTotals(len(data.schema.classes)), torch.zeros(len(data), dtype=torch.bool, device="cpu")
+
+    def count(rows: Rows) -> None:
+        seen[data.places_of(rows.numbers)] = True
+        totals.add(rows)
+        on_records(rows)
+
+    is_begun = store.run(run).rows > 0
+    for recorded in _recorded(store, run, data, torch.arange(len(data), device="cpu")) if is_begun else ():
+        _check_rows(recorded, data)
+        if not bool(seen.any()):
+            _check_answers(recorded, checkpoint.victim)
+        count(recorded)
     with closing(store.row_locks()) as locks:
-        recorder = _Recorder(store, run, spec, locks, on_rows, Losses(is_hopeful=len(recorded) > 0))
+        recorder = _Recorder(store, run, spec, locks, on_rows, Losses(is_hopeful=bool(seen.any())), count)
         try:
             recorder.finish(who)
         except TooExpensiveError as error:
             store.refuse(run, str(error))
             raise
-    # What other processes recorded meanwhile is read now, the rest is here already.
-    found = [recorded, *recorder.found]
-    elsewhere = set(numbers).difference(*(part.numbers.tolist() for part in found))
-    if elsewhere:
-        found.append(store.rows(run, sorted(elsewhere)))
+    # What other processes recorded meanwhile is read now, the rest is counted already.
+    for rows in _recorded(store, run, data, (~seen).nonzero()[:, 0]):
+        count(rows)
     store.check_there()
-    rows = Rows.join(found)
-    place_of = {number: i for i, number in enumerate(rows.numbers.tolist())}
-    lost = set(numbers).difference(place_of)
+    lost = set(data.numbers[~seen].tolist())
     failed = [row for row in store.failures(run) if row.number in lost] if lost else []
     facts = store.run(run)
-    seconds = facts.seconds * len(data) / facts.rows
-    there = [place_of[number] for number in numbers if number in place_of]
-    return evaluation_of(spec, rows.take(torch.tensor(there)), seconds, failed)
+    return RecordedRun(run, spec, totals, facts.seconds * len(data) / facts.rows, failed)
+
+
+def _recorded(store: Store, run: int, data: Dataset, places: Places) -> Iterator[Rows]:
+    """The records that a store has of rows at some places of the data, a few at a time."""
+    for part in places.split(BLOCK_ROWS):
+        rows = store.rows(run, data.numbers[part].tolist())
+        if len(rows):
+            yield rows
 
 
 def refuse_into(
@@ -190,9 +291,18 @@ def _begin(
 class _Recorder:
     """Brings a run to its end: locks batches that nobody works on, has them computed, writes them, waits for others."""
 
-    def __init__(self, store: Store, run: int, spec: RunSpec, locks: RowLocks, on_rows: OnRows, losses: Losses) -> None:
+    def __init__(
+        self,
+        store: Store,
+        run: int,
+        spec: RunSpec,
+        locks: RowLocks,
+        on_rows: OnRows,
+        losses: Losses,
+        on_records: Callable[[Rows], None],
+    ) -> None:
         self.store, self.run, self.spec, self.locks, self.on_rows = store, run, spec, locks, on_rows
-        self.found: list[Rows] = []
+        self._on_records = on_records
         self._losses = losses
         self._unwritten: list[RowFailure] = []
         self._session = 0
@@ -242,7 +352,7 @@ class _Recorder:
             self.run, environment() | self._executor.environment()
         )
         self.store.add(self.run, self._session, batch.rows, self.spec.data.schema, batch.seconds)
-        self.found.append(batch.rows)
+        self._on_records(batch.rows)
         self.locks.release(self.run, self._numbers(batch.places))
         self.on_rows(len(batch.rows), int(batch.rows.success.sum()))
 
@@ -302,20 +412,16 @@ def _key_of(spec: RunSpec, checkpoint: Checkpoint, source: str, split: str) -> R
 
 
 def _check_rows(recorded: Rows, data: Dataset) -> None:
-    """Refuses to continue a run whose rows have changed under their numbers.
+    """Refuses to continue a run whose rows have changed under their numbers; `recorded` are rows of the data.
 
     Raises:
         InputError: a row is not the one recorded.
     """
-    place = {number: i for i, number in enumerate(recorded.numbers.tolist())}
-    both = [(i, place[number]) for i, number in enumerate(data.numbers.tolist()) if number in place]
-    if not both:
-        return
-    here, there = torch.tensor(both).unbind(1)
+    here = data.places_of(recorded.numbers)
     x, y = data.batch(here)
-    wrong = (x != recorded.clean[there]).any(1) | (y != recorded.labels[there])
+    wrong = (x != recorded.clean).any(1) | (y != recorded.labels)
     if wrong.any():
-        number = int(data.numbers[here][wrong][0])
+        number = int(recorded.numbers[wrong][0])
         raise InputError(
             f"expected row {number} as the store has it, got another row under this number. "
             "The data has changed since: use another results folder."
@@ -328,8 +434,6 @@ def _check_answers(recorded: Rows, victim: Victim) -> None:
     Raises:
         InputError: it does.
     """
-    if not len(recorded):
-        return
     few = torch.linspace(0, len(recorded) - 1, min(_COMPARED_ROWS, len(recorded))).long()
     with frozen_eval(victim):
         logits = ask(victim, recorded.clean[few].to(victim.device)).cpu()

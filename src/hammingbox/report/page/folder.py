@@ -12,6 +12,7 @@ from hammingbox.errors import HammingboxError
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.evaluation.drawing import Sample
 from hammingbox.report.labels import attack_labels, goal_in_words, space_in_words, victim_labels
+from hammingbox.report.large_results import LARGE, StoredRun, add_large
 from hammingbox.report.measured_what_if import read_measured
 from hammingbox.report.page.commands import commands
 from hammingbox.report.page.page import Contents, write_page
@@ -95,6 +96,8 @@ def _result_set(store: Store, runs: Sequence[Run]) -> ResultSet:
         rules=_rules(store, runs[0], schema),
     )
     attacks, victims = attack_labels([(run.name, run.key.attack, "") for run in runs]), victim_labels(runs)
+    is_large = sum(run.rows for run in runs) > LARGE
+    stored: list[StoredRun] = []
     for run, attack in zip(runs, attacks, strict=True):
         # A store does not say how many rows a run is to have: as many as the longest run on its victim.
         planned = max(other.rows for other in runs if other.key.victim_sha256 == run.key.victim_sha256)
@@ -111,7 +114,12 @@ def _result_set(store: Store, runs: Sequence[Run]) -> ResultSet:
             defence=run.key.defence,
             weights=run.key.victim_sha256,
         )
-        results.add(facts, store.rows(run.id) if run.rows else None)
+        if is_large:
+            stored.append(StoredRun(facts, run.id if run.rows else None, store.totals(run.id)))
+        else:
+            results.add(facts, store.rows(run.id) if run.rows else None)
+    if is_large:
+        add_large(results, store, stored)
     return results
 
 
