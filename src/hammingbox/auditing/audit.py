@@ -39,7 +39,7 @@ def audit(
     budgets: Sequence[int | float | str] | None = None,
     immutable: Sequence[str] = (),
     forbidden: Mapping[str, Sequence[str]] | None = None,
-    rows_per_class: int = ROWS_PER_CLASS,
+    rows_per_class: int | None = ROWS_PER_CLASS,
     schema: TableSchema | Path | None = None,
     test: Path | str | Frame | None = None,
     like: Any = None,
@@ -68,7 +68,8 @@ def audit(
             names; else 1 to 3, or 1 to the budget of `threat`.
         immutable: columns an attacker cannot change.
         forbidden: for a column (or "*"), values an attacker cannot write.
-        rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer.
+        rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer. None for every
+            row of the table.
         schema: a schema.toml, or what it contains; inferred by default.
         test: the rows to audit, where `table` only says which values columns have.
         like: a frame with the types the model was trained on. By default what the model says, or the columns file next

@@ -18,12 +18,13 @@ ALL_ROWS = -1
 """What `--rows all` is for the program."""
 
 
-def rows_or_all(text: str) -> int:
+def rows_or_all(value: str | int) -> int:
     """A number of rows, or all of them.
 
     Raises:
         BadParameter: it is neither.
     """
+    text = str(value)
     if text == "all":
         return ALL_ROWS
     number = int(text[:20]) if text.isascii() and text.isdigit() else 0
