@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hammingbox.data.mapped import MAPPED_CELLS, appended, forget_pages, gathered, is_mapped
+from hammingbox.data.mapped import MAPPED_CELLS, appended, converted, forget_pages, gathered, is_mapped
 from hammingbox.data.schema import Schema
 from hammingbox.data.whole_numbers import whole_numbers
 from hammingbox.errors import InputError
@@ -103,6 +103,35 @@ class Dataset:
             )
         ids, labels, numbers = (_joined([getattr(p, name) for p in parts]) for name in ("ids", "labels", "numbers"))
         return parts[0]._of_checked(ids, labels, numbers)
+
+    def in_schema(self, schema: Schema) -> "Dataset":
+        """The same rows under a schema that knows more numbers and dates, such as those that changes can lead to.
+
+        Raises:
+            InputError: a schema of other columns, categories or classes, or one that lacks a value of these rows.
+        """
+        if schema.digest == self.schema.digest:
+            return self
+        if schema.form_digest != self.schema.form_digest:
+            raise InputError("expected a schema with the columns of the rows, got another one.")
+        tables: dict[int, Tensor] = {}
+        for column, (old, new) in enumerate(zip(self.schema.features, schema.features, strict=True)):
+            if old.categories != new.categories:
+                place = {text: i for i, text in enumerate(new.categories)}
+                tables[column] = torch.tensor([place.get(text, -1) for text in old.categories], device=self.ids.device)
+
+        def known(ids: Tensor) -> Tensor:
+            found = ids.long()
+            for column, table in tables.items():
+                found[:, column] = table[found[:, column]]
+                if bool((found[:, column] < 0).any()):
+                    name = schema.features[column].name
+                    raise InputError(f"expected a schema that knows all values of {name!r} in the rows, got another.")
+            return found
+
+        most = max(schema.cardinalities)
+        ids = converted(self.ids, known, most) if is_mapped(self.ids) else known(self.ids.clone())
+        return Dataset(schema, ids, self.labels, self.name, self.numbers)
 
     def batch(self, rows: Chosen, device: torch.device | str | None = None) -> tuple[Ids, Labels]:
         """Ids and labels of some rows as int64.
@@ -198,6 +227,14 @@ class Splits:
     def by_number(self) -> Dataset:
         """All rows in the order of their source."""
         return self.whole().by_number() if self.ordered is None else self.ordered
+
+    def in_schema(self, schema: Schema) -> "Splits":
+        """The same rows under a schema that knows more numbers and dates, see `Dataset.in_schema`.
+
+        Raises:
+            InputError: another schema.
+        """
+        return Splits(*(part.in_schema(schema) for part in (self.train, self.validation, self.test)))
 
 
 def _is_mask(rows: Any) -> bool:

@@ -5,7 +5,7 @@ They lie in the system's folder for temporary files, which the environment varia
 """
 
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from tempfile import TemporaryFile, gettempdir
 from typing import Any, BinaryIO
@@ -97,6 +97,24 @@ def gathered(table: Tensor, rows: Tensor) -> Tensor:
     file = ArrayFile(table.shape[1], table.numpy().dtype)
     for block in rows.split(BLOCK):
         file.append(table[block].numpy())
+        forget_pages(table)
+    return torch.from_numpy(file.mapped())
+
+
+def converted(table: Tensor, change: Callable[[Tensor], Tensor], most: int) -> Tensor:
+    """A mapped table of the rows that a function makes of those of another one.
+
+    Args:
+        table: mapped.
+        change: gets some rows and gives as many.
+        most: above the largest number that it gives.
+
+    Raises:
+        FileError: the disk is full.
+    """
+    file = ArrayFile(table.shape[1], narrowest(most))
+    for block in table.split(BLOCK):
+        file.append(change(block).numpy())
         forget_pages(table)
     return torch.from_numpy(file.mapped())
 

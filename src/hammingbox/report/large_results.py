@@ -134,7 +134,7 @@ def add_large(
             rows = part if among is None else part.take(_is_among(part, among))
             exact[i].add(rows)
             sampled[i].append(rows.take(torch.from_numpy(_is_sampled(rows.numbers.numpy(), share))))
-            block.add(run.facts, rows, run.totals)
+            block.add(run.facts, rows, totals=run.totals)
         for victim in block.victims:
             if any(len(run) for run in block.select(victim=victim)):
                 whole.setdefault(victim, VictimTotals()).add(block, victim)
@@ -144,7 +144,7 @@ def add_large(
         if i is None or not sampled[i]:
             results.add(run.facts, None)
         else:
-            results.add(run.facts, Rows.join(sampled[i]), exact[i])
+            results.add(run.facts, Rows.join(sampled[i]), totals=exact[i])
     results.whole = whole
 
 

@@ -16,6 +16,7 @@ from hammingbox.report.artefacts.figures import figure_bytes, success_figure
 from hammingbox.report.artefacts.spreadsheet import workbook
 from hammingbox.report.artefacts.table import Column, Interval, Table, Value
 from hammingbox.report.labels import attack_labels, goal_in_words, space_in_words, with_digests
+from hammingbox.report.recorded_plausibility import PlausibilityNotes, read_notes
 from hammingbox.report.result_set import row_form
 from hammingbox.report.status import STATUSES, status_codes
 from hammingbox.running.data_reference import DataReference
@@ -93,8 +94,17 @@ def spread_row(record: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return facts | {"changes": changed} | before | after
 
 
-def row_records(run: Run, schema: Schema, rows: Rows) -> Iterator[dict[str, Any]]:
-    """One record per row, with its status and its categories before and after as lists."""
+def row_records(
+    run: Run, schema: Schema, rows: Rows, notes: PlausibilityNotes | None = None
+) -> Iterator[dict[str, Any]]:
+    """One record per row, with its status and its categories before and after as lists.
+
+    Args:
+        run: what they belong to.
+        schema: what ids mean.
+        rows: the rows.
+        notes: how plausible broken rows are, if that was noted.
+    """
     facts = {
         "run": run.id, "data": run.key.data, "defence": run.key.defence, "attack": run.name,
         "budget": run.key.budget, "seed": run.key.seed,
@@ -117,11 +127,24 @@ def row_records(run: Run, schema: Schema, rows: Rows) -> Iterator[dict[str, Any]
         "forward": rows.forward.tolist(),
         "backward": rows.backward.tolist(),
         "stage": rows.stage.tolist(),
+        **plausibility_columns(rows, schema, notes),
         "clean": [list(schema.decode(ids)) for ids in rows.clean.tolist()],
         "adversarial": [list(schema.decode(ids)) for ids in rows.adversarial.tolist()],
     }
     for values in zip(*columns.values(), strict=True):
         yield facts | dict(zip(columns, values, strict=True))
+
+
+def plausibility_columns(rows: Rows, schema: Schema, notes: PlausibilityNotes | None) -> dict[str, list[Any]]:
+    """Unseen pairs and anomaly of each row; None where a row is not broken, and no columns where nothing was noted."""
+    found = None if notes is None else notes.of(rows, schema.digest)
+    if found is None:
+        return {}
+    pairs, anomaly = (part.tolist() for part in found)
+    return {
+        "unseen_pairs": [count if count >= 0 else None for count in pairs],
+        "anomaly": [None if share != share else share for share in anomaly],
+    }
 
 
 def records(store: Store, what: What, *, model: str | None = None) -> list[dict[str, Any]]:
@@ -165,9 +188,10 @@ def row_parts(store: Store, run: Run, *, most: int | None = None) -> Iterator[li
         most: no more rows than this, in one part; all of them by default.
     """
     schema = store.schema(run)
+    notes = PlausibilityNotes() if store.path is None else read_notes(store.path)
     names = [feature.name for feature in schema.features] if row_form(schema) == "columns" else None
     for rows in store.blocks(run.id) if most is None else [store.rows(run.id, most=most)]:
-        found = row_records(run, schema, rows)
+        found = row_records(run, schema, rows, notes)
         yield list(found) if names is None else [spread_row(record, names) for record in found]
 
 

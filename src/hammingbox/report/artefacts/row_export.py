@@ -15,7 +15,8 @@ from jaxtyping import Int64
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError, missing_library
 from hammingbox.evaluation.rows import Rows
-from hammingbox.report.artefacts.export import csv_lines, row_parts
+from hammingbox.report.artefacts.export import csv_lines, plausibility_columns, row_parts
+from hammingbox.report.recorded_plausibility import PlausibilityNotes, read_notes
 from hammingbox.report.result_set import row_form
 from hammingbox.report.status import STATUSES, status_codes
 from hammingbox.running.store import Run, Store
@@ -55,7 +56,8 @@ def write_rows_parquet(store: Store, runs: Sequence[Run], sink: BinaryIO) -> int
         InputError: pyarrow is not installed.
     """
     pyarrow, parquet = _libraries()
-    kinds = [row_table(store.schema(run), run, store.rows(run.id, most=1)).schema for run in runs if run.rows]
+    notes, there = _notes(store), [run for run in runs if run.rows]
+    kinds = [row_table(store.schema(run), run, store.rows(run.id, most=1), notes).schema for run in there]
     whole, written = pyarrow.unify_schemas(kinds), 0
     with parquet.ParquetWriter(sink, whole) as writer:
         for table in _tables(store, runs):
@@ -126,13 +128,18 @@ def _write_partition(store: Store, run: Run, folder: Path, parquet: Any) -> int:
 
 
 def _tables(store: Store, runs: Sequence[Run]) -> Iterator[ArrowTable]:
+    notes = _notes(store)
     for run in runs:
         schema = store.schema(run)
         for rows in store.blocks(run.id):
-            yield row_table(schema, run, rows)
+            yield row_table(schema, run, rows, notes)
 
 
-def row_table(schema: Schema, run: Run, rows: Rows) -> ArrowTable:
+def _notes(store: Store) -> PlausibilityNotes:
+    return PlausibilityNotes() if store.path is None else read_notes(store.path)
+
+
+def row_table(schema: Schema, run: Run, rows: Rows, notes: PlausibilityNotes) -> ArrowTable:
     """Rows as a table of pyarrow: the columns of `spread_row`, or lists of categories for sequences.
 
     Columns are made as a whole, which is many times faster than one record per row.
@@ -162,6 +169,9 @@ def row_table(schema: Schema, run: Run, rows: Rows) -> ArrowTable:
         "margin": rows.margin.double().numpy(), "forward": rows.forward.numpy(), "backward": rows.backward.numpy(),
         "stage": rows.stage.numpy(),
     }  # fmt: skip
+    kinds = {"unseen_pairs": pyarrow.int64(), "anomaly": pyarrow.float64()}
+    noted = plausibility_columns(rows, schema, notes)
+    columns |= {name: pyarrow.array(values, kinds[name]) for name, values in noted.items()}
     features = schema.features
     if row_form(schema) == "columns":
         columns["changes"] = pyarrow.array(_changes(schema, clean, written), pyarrow.string())
