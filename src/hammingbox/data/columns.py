@@ -17,6 +17,8 @@ from hammingbox.data.mapped import MAPPED_CELLS, ArrayFile
 from hammingbox.errors import FileError, unknown_name
 
 Codes = Int[np.ndarray, "rows"]
+Counts = Int[np.ndarray, "values"]
+"""The number of rows with each value."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +35,14 @@ class Column:
     name: str
     values: tuple[str, ...]
     codes: Codes
-    counted: Codes | None = field(default=None, repr=False)
+    counted: Counts | None = field(default=None, repr=False)
 
     def counts(self) -> dict[str, int]:
         """The number of rows with each value."""
         return dict(zip(self.values, self.frequencies.tolist(), strict=True))
 
     @property
-    def frequencies(self) -> Int[np.ndarray, "values"]:
+    def frequencies(self) -> Counts:
         """The number of rows with each value, in their order."""
         if self.counted is not None:
             return self.counted
@@ -146,7 +148,7 @@ class ColumnBuilder:
         codes, self._codes = self._codes, array("i")
         return np.frombuffer(codes, dtype=np.int32) if codes else np.empty(0, dtype=np.int32)
 
-    def build(self, codes: Codes | None = None, counted: Codes | None = None) -> Column:
+    def build(self, codes: Codes | None = None, counted: Counts | None = None) -> Column:
         """The column of all rows added so far, without blanks around its texts.
 
         Args:
@@ -169,7 +171,7 @@ class TableBuilder:
         self.builders = [ColumnBuilder(name) for name in names]
         self._most = (MAPPED_CELLS if cells is None else cells) // max(1, len(self.builders))
         self._file: ArrayFile | None = None
-        self._counts: list[Codes] = [np.zeros(0, dtype=np.int64) for _ in self.builders]
+        self._counts: list[Counts] = [np.zeros(0, dtype=np.int64) for _ in self.builders]
 
     def __len__(self) -> int:
         return (0 if self._file is None else self._file.rows) + len(self.builders[0])

@@ -41,6 +41,11 @@ class ArrayFile:
         with _disk_errors():
             self._file: BinaryIO = TemporaryFile(prefix="hammingbox-")  # type: ignore[assignment]  # noqa: SIM115
 
+    def __del__(self) -> None:
+        """Closes the file of a table that was not read to its end."""
+        if hasattr(self, "_file"):
+            self._file.close()
+
     def append(self, rows: Array) -> None:
         """Writes rows.
 
