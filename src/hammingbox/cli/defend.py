@@ -20,6 +20,7 @@ from hammingbox.cli.options import (
     Label,
     Neighbours,
     Overwrite,
+    Plausible,
     Protect,
     SchemaFile,
     Task,
@@ -113,6 +114,7 @@ def defend(
     neighbours: Neighbours = None,
     threat_file: ThreatFile = None,
     function: Functions = None,
+    plausible: Plausible = False,
     device: Device = "cpu",
     workers: TrainingWorkers = None,
     overwrite: Overwrite = False,
@@ -123,7 +125,9 @@ def defend(
     goal = goal_from(sources, targets)
     team, place = team_from(command, workers, device)
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
-    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat_file, function))
+    space = task.space(
+        changes_from(immutable, forbid, full_space, protect, neighbours, threat_file, function, plausible)
+    )
     weights, said = weights_from(task, class_weights)
     uneven = task.is_own and is_imbalanced(task.splits.train)
     kept = criterion or ("worst_class" if uneven else "mean")
