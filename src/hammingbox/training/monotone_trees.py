@@ -14,8 +14,8 @@ from typing import Any
 from hammingbox.data.dataset import Dataset
 from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError, missing_library
+from hammingbox.threat.column_reach import Reach, column_reach
 from hammingbox.threat.goal import Goal
-from hammingbox.threat.reach import Reach, column_reach
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.trees.columns import codes, encoded
 
@@ -63,8 +63,8 @@ def fit_monotone_trees(
         raise missing_library("xgboost", "xgboost", "to train trees", error) from error
     if rounds < 1 or depth < 1 or not 0 < row_share <= 1:
         raise InputError(
-            f"expected at least one round, a depth of at least 1 and a share of rows above 0 and up to 1, got {rounds}, "
-            f"{depth} and {row_share}."
+            "expected at least one round, a depth of at least 1 and a share of rows above 0 and up to 1, got "
+            f"{rounds}, {depth} and {row_share}."
         )
     schema = data.schema
     ids, labels = data.batch(slice(None))
