@@ -50,13 +50,12 @@ class ReachRecords:
 
     def get(self, test_file: str) -> Reach | None:
         """The record of a test file as it is now, if there is one."""
-        path = self.path(test_file)
-        if not path.exists():
-            return None
-        if test_file not in self._known:
+        path, now = self.path(test_file), digest_of(ROOT / test_file)
+        if test_file not in self._known and path.exists():
             self._known[test_file] = Reach(**json.loads(path.read_bytes()))
-        found = self._known[test_file]
-        return found if found.sha256 == digest_of(ROOT / test_file) else None
+        if test_file in self._known and self._known[test_file].sha256 != now:
+            del self._known[test_file]  # this process or another may record it soon
+        return self._known.get(test_file)
 
     def write(self, test_file: str, reach: Reach) -> None:
         """Keeps a record."""
@@ -70,7 +69,7 @@ class ReachRecords:
         The tests of the file's own name come first. Of the others, the first case of every test function comes before
         further cases of any, the quickest files first.
         """
-        own = f"tests/{Path(mutant.file).parent}/test_{Path(mutant.file).stem}.py"
+        own = str(Path("tests", Path(mutant.file).parent, f"test_{Path(mutant.file).stem}.py"))
         found: list[tuple[bool, bool, float, str, float]] = []
         for test_file in test_files:
             reach = self.get(test_file)

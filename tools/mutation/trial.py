@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 from mutation.faults import PACKAGE, ROOT, Mutant, exchange, loaded_functions, mutated
-from mutation.reach import ReachRecords, reach_of
+from mutation.reach import SLOWEST_TEST, ReachRecords, reach_of
 
 NO_END = "no end"
 """In place of a test's name: the tests did not end."""
@@ -224,11 +224,20 @@ class _Watch:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> object:
         self._measured.switch_context(item.nodeid)
-        return (yield)
+        signal.signal(signal.SIGPROF, _too_long)
+        signal.setitimer(signal.ITIMER_PROF, SLOWEST_TEST)  # it would never be chosen, so its end is not waited for
+        try:
+            return (yield)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if not report.passed:
             self._failed.add(report.nodeid)
+
+
+def _too_long(*_: object) -> None:
+    pytest.fail("slow")
 
 
 class _OnlyChosen(ChosenTests):

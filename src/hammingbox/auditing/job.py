@@ -1,7 +1,7 @@
 """An audit as a value, and how it is run: rows of every class, one strong attack, all doubts, a store and a report."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hammingbox.attacks import attack_named
@@ -14,8 +14,10 @@ from hammingbox.evaluation.drawing import Draw
 from hammingbox.problem import DEFAULT_MEMORY
 from hammingbox.report.comparison import Comparison, ComparisonJob, OnProgress, compare_attacks
 from hammingbox.report.measured_what_if import FOLDER, MeasuredWhatIf, can_freeze, measure_what_if
-from hammingbox.report.page.folder import write_report
+from hammingbox.report.page.folder import plausible_results, write_report
+from hammingbox.report.recorded_plausibility import note_plausibility
 from hammingbox.running.executor import Executor
+from hammingbox.running.reaching import reaching
 from hammingbox.running.store import open_store
 from hammingbox.running.tasks import SpaceChanges, Task
 from hammingbox.seeding import check_seed
@@ -92,6 +94,19 @@ class AuditJob:
         whole_number("frozen columns", self.what_if, least=0, most=_MOST_FROZEN)
         check_seed(self.seed)
 
+    def reaching(self, model: str | None = None) -> "AuditJob":
+        """The same audit under a schema that knows what derived columns become, see `hammingbox.running.reaching`.
+
+        Args:
+            model: what a user names with --model.
+
+        Raises:
+            InputError: an unknown split, class, feature or category.
+        """
+        runs = self.comparison()
+        task, _, space = reaching(self.task, runs.rows, runs.space, [model])
+        return replace(self, task=task, space=space)
+
     def comparison(self) -> ComparisonJob:
         """The runs of this audit.
 
@@ -156,9 +171,10 @@ def run_audit(
     runs = job.comparison()
     with open_store(folder, create=True) as store:
         found = compare_attacks(runs, checkpoint, place, store, on_progress)
+        note_plausibility(store, folder, job.task.whole(ALL))
     measured = _what_if(job, runs, checkpoint, place, found, folder, on_column)
     write_report(folder, queried={found.weights: found.queried})
-    return Audit(found, folder, measured)
+    return Audit(found, folder, measured, plausible_results(folder, runs.space, runs.goal, found.weights))
 
 
 def _what_if(

@@ -27,6 +27,7 @@ from hammingbox.cli.options import (
     ModelName,
     ModelSpec,
     Neighbours,
+    Plausible,
     Protect,
     SchemaFile,
     Seed,
@@ -49,6 +50,7 @@ from hammingbox.data.reading import Reading
 from hammingbox.evaluation.class_rates import ClassRates, class_rates_of
 from hammingbox.evaluation.diagnose import by_severity, diagnose_data
 from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.running.reaching import reaching
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.store import MemoryStore, open_store
 from hammingbox.threat.threat_model import ThreatModel
@@ -91,6 +93,7 @@ def attack(
     neighbours: Neighbours = None,
     threat_file: ThreatFile = None,
     function: Functions = None,
+    plausible: Plausible = False,
     batch_size: BatchSize = None,
     memory: Memory = 512,
     device: Device = "cpu",
@@ -101,10 +104,14 @@ def attack(
     """Attacks rows of a data set and counts what is broken."""
     chosen = attack_from(name, settings or ())
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
-    checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
-    checkpoint.victim.to(driver_device(device, ray))
+    where = driver_device(device, ray)
     part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed, positive)
-    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat_file, function))
+    space = task.space(
+        changes_from(immutable, forbid, full_space, protect, neighbours, threat_file, function, plausible)
+    )
+    task, part, space = reaching(task, part, space, [model])
+    checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
+    checkpoint.victim.to(where)
     threat = ThreatModel(space, budget_from(budget, space, 3))
     goal = goal_from(sources, targets)
     with progress() as bars, executor_from(workers, ray, device) as executor, ExitStack() as stack:

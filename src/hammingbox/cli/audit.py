@@ -8,7 +8,7 @@ import typer
 
 from hammingbox.auditing.job import ATTACKS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of, usual_budgets
 from hammingbox.auditing.result import Audit
-from hammingbox.cli.class_tables import show_class_budgets, show_what_if
+from hammingbox.cli.class_tables import show_class_budgets, show_plausible, show_what_if
 from hammingbox.cli.console import plain, print_json, progress, say
 from hammingbox.cli.findings import exit_if_nothing_attacked, show_findings
 from hammingbox.cli.options import (
@@ -24,6 +24,7 @@ from hammingbox.cli.options import (
     Memory,
     ModelName,
     ModelSpec,
+    Plausible,
     SchemaFile,
     Seed,
     ThreatFile,
@@ -87,6 +88,7 @@ def audit(
     schema_file: SchemaFile = None,
     threat: ThreatFile = None,
     function: Functions = None,
+    plausible: Plausible = False,
     sources: From = None,
     targets: To = None,
     seed: Seed = 0,
@@ -102,7 +104,7 @@ def audit(
     """Audits a model on a table: what falls to a few changed columns, per class and direction, with a report."""
     where = driver_device(device, ray)
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
-    space = task.space(changes_from(immutable, forbid, False, None, None, threat, function))
+    space = task.space(changes_from(immutable, forbid, False, None, None, threat, function, plausible))
     job = AuditJob(
         task=task,
         split=split or split_of(reading),
@@ -118,8 +120,9 @@ def audit(
         batch_size=batch_size,
         memory=memory * 2**20,
     )
-    steps = job.comparison().steps  # refuses what does not fit before a model is opened
-    checkpoint, place = model_from(victim, model, task.splits.schema, model_name, quiet=True)
+    job = job.reaching(model)  # refuses what does not fit before a model is opened
+    steps = job.comparison().steps
+    checkpoint, place = model_from(victim, model, job.task.splits.schema, model_name, quiet=True)
     checkpoint.victim.to(where)
     with progress() as bars, executor_from(workers, ray, device) as executor:
         bar = bars.add_task("audit", total=steps)
@@ -149,6 +152,8 @@ def _show(found: Audit, folder: Path) -> None:
         say(f"{plain(attack)} at budget {', '.join(map(str, refused))} was refused: {plain(reason)}")
     if found.what_if is not None and found.what_if.lines:
         show_what_if(found.what_if)
+    if found.plausible:
+        show_plausible(found.plausible)
     say(f"records: {plain(folder / FILE)}\nreport: {plain(folder / PAGE)}")
 
 
@@ -157,6 +162,7 @@ def _as_json(found: Audit) -> dict[str, object]:
         "headline": found.headline,
         "budgets": {budget: rates.to_json() for budget, rates in found.classes.items()},
         "what_if": None if found.what_if is None else found.what_if.to_json(),
+        "plausible": {str(line.budget): line.to_json() for line in found.plausible},
         "findings": [f"{finding.severity}: {finding.check}: {finding.seen}" for finding in found.findings],
         "records": str(found.folder / FILE),
         "report": str(found.folder / PAGE),

@@ -96,6 +96,27 @@ class Dataset:
         ids, labels, numbers = (torch.cat([getattr(p, name) for p in parts]) for name in ("ids", "labels", "numbers"))
         return parts[0]._of_checked(ids, labels, numbers)
 
+    def in_schema(self, schema: Schema) -> "Dataset":
+        """The same rows under a schema that knows more numbers and dates, such as those that changes can lead to.
+
+        Raises:
+            InputError: a schema of other columns, categories or classes, or one that lacks a value of these rows.
+        """
+        if schema.digest == self.schema.digest:
+            return self
+        if schema.form_digest != self.schema.form_digest:
+            raise InputError("expected a schema with the columns of the rows, got another one.")
+        ids = self.ids.long().clone()
+        for column, (old, new) in enumerate(zip(self.schema.features, schema.features, strict=True)):
+            if old.categories == new.categories:
+                continue
+            place = {text: i for i, text in enumerate(new.categories)}
+            table = torch.tensor([place.get(text, -1) for text in old.categories], dtype=torch.int64, device="cpu")
+            ids[:, column] = table.to(ids.device)[ids[:, column]]
+            if bool((ids[:, column] < 0).any()):
+                raise InputError(f"expected a schema that knows all values of {old.name!r} in the rows, got another.")
+        return Dataset(schema, ids, self.labels, self.name, self.numbers)
+
     def batch(self, rows: Chosen, device: torch.device | str | None = None) -> tuple[Ids, Labels]:
         """Ids and labels of some rows as int64.
 
@@ -155,6 +176,14 @@ class Splits:
     def schema(self) -> Schema:
         """The schema that all parts share."""
         return self.train.schema
+
+    def in_schema(self, schema: Schema) -> "Splits":
+        """The same rows under a schema that knows more numbers and dates, see `Dataset.in_schema`.
+
+        Raises:
+            InputError: another schema.
+        """
+        return Splits(*(part.in_schema(schema) for part in (self.train, self.validation, self.test)))
 
 
 def _is_mask(rows: Any) -> bool:

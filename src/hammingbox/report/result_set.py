@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float32, Int64
+from jaxtyping import Float32, Float64, Int64
 
 from hammingbox.data.schema import Schema
 from hammingbox.evaluation.drawing import Sample
+from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
 from hammingbox.report.ragged_pairs import changes, likeliest
 from hammingbox.report.run_rows import RunFacts, RunRows
@@ -68,6 +69,8 @@ class ResultSet:
         sample: how its rows were drawn and what they stand for, if that was noted.
         aim: the goal itself; None for any wrong class, or for a goal of a user's own.
         rules: what changes cost and what must hold between columns; None where only the number of changes counts.
+        rare: how many of the data's own rows hold a pair of values that no other row holds; None where nobody noted how
+            plausible broken rows are.
         runs: in the order they were added.
         numbers: of the clean rows in their source.
         labels: true classes of the clean rows.
@@ -82,6 +85,7 @@ class ResultSet:
     sample: Sample | None = None
     aim: Goal | None = None
     rules: Rules | None = None
+    rare: Rate | None = None
     runs: list[RunRows] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     labels: list[int] = field(default_factory=list)
@@ -149,8 +153,19 @@ class ResultSet:
         joined = np.frombuffer(b"".join(self.clean), dtype=_ID)
         return joined.reshape(len(self.clean), len(self.schema.features)).astype(np.int64)
 
-    def add(self, facts: RunFacts, rows: Rows | None) -> None:
-        """Adds a run; None for a run that was refused."""
+    def add(
+        self,
+        facts: RunFacts,
+        rows: Rows | None,
+        plausibility: tuple[Int64[np.ndarray, "rows"], Float64[np.ndarray, "rows"]] | None = None,
+    ) -> None:
+        """Adds a run; None for a run that was refused.
+
+        Args:
+            facts: what the run is.
+            rows: its rows.
+            plausibility: unseen pairs and anomalies of its rows, if they were noted.
+        """
         if rows is None:
             self.runs.append(RunRows.empty(facts))
             return
@@ -158,6 +173,7 @@ class ResultSet:
         place = self._place(rows.numbers.tolist(), labels.tolist(), clean)
         self.before.setdefault(facts.victim, CleanAnswers()).add(place, rows.clean_logits.float().numpy())
         logits = rows.logits.double().numpy()
+        pairs, anomaly = plausibility or (np.full(len(rows), -1), np.full(len(rows), np.nan))
         self.runs.append(
             RunRows(
                 facts=facts,
@@ -174,6 +190,8 @@ class ResultSet:
                 stage=rows.stage.numpy(),
                 changes=changes(clean, written),
                 after=likeliest(logits, labels),
+                unseen_pairs=pairs,
+                anomaly=anomaly,
             )
         )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Float64, Int64
 
 from hammingbox.attacks import ATTACKS, Attack
 from hammingbox.evaluation.rates import Rate
@@ -67,6 +67,10 @@ class RunRows:
         stage: of an ensemble; 0 for an attack of one stage.
         changes: the changed features and what was written there.
         after: the likeliest classes after the attack.
+        unseen_pairs: of broken rows: pairs of values that the data never shows together; -1 where nobody noted it, and
+            for other rows.
+        anomaly: of broken rows: the share of the data's rows of the predicted class that are more typical; NaN where
+            it is not known.
     """
 
     facts: RunFacts
@@ -83,13 +87,18 @@ class RunRows:
     stage: Int64[np.ndarray, "rows"]
     changes: Ragged
     after: Ragged
+    unseen_pairs: Int64[np.ndarray, "rows"]
+    anomaly: Float64[np.ndarray, "rows"]
 
     @staticmethod
     def empty(facts: RunFacts) -> "RunRows":
         """A run that was refused."""
         numbers, masks = np.empty(0, np.int64), np.empty(0, np.bool_)
         pairs = Ragged(numbers, numbers, numbers)
-        return RunRows(facts, {}, numbers, *(masks,) * 4, *(numbers,) * 5, changes=pairs, after=pairs)
+        return RunRows(
+            facts, {}, numbers, *(masks,) * 4, *(numbers,) * 5, changes=pairs, after=pairs,
+            unseen_pairs=numbers, anomaly=np.empty(0, np.float64),
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.place)

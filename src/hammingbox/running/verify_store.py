@@ -17,7 +17,7 @@ import torch
 from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.registry import DATASETS, source_named
 from hammingbox.data.schema import Schema
-from hammingbox.errors import FileError, HammingboxError
+from hammingbox.errors import FileError, HammingboxError, InputError
 from hammingbox.evaluation.environment import environment
 from hammingbox.evaluation.known_attack import attack_from_repr, certificate_from_repr
 from hammingbox.evaluation.rows import Rows
@@ -264,7 +264,7 @@ def _verified(
             missing.append(f"the victim: {error}")
         try:
             splits = data_of(run)
-            data = Dataset.join([splits.train, splits.validation, splits.test])
+            data = _in_schema(Dataset.join([splits.train, splits.validation, splits.test]), store.schema(run))
         except HammingboxError as error:
             missing.append(f"the data: {error}")
         found = verify_run(store, run.id, victim, data=data, functions=functions)
@@ -273,6 +273,14 @@ def _verified(
     except HammingboxError as error:
         return _nothing(rows=run.rows, problems=_damage(store, run.id), missing=(str(error),))
     return replace(found, missing=tuple(missing))
+
+
+def _in_schema(data: Dataset, schema: Schema) -> Dataset:
+    """The data under the schema of a run, which may know more numbers; as it is where that cannot be."""
+    try:
+        return data.in_schema(schema)
+    except InputError:  # another table: the comparison says so
+        return data
 
 
 def _damage(store: Store, run: int | None = None) -> tuple[str, ...]:

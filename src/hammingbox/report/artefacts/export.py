@@ -15,6 +15,7 @@ from hammingbox.report.artefacts.figures import figure_bytes, success_figure
 from hammingbox.report.artefacts.spreadsheet import workbook
 from hammingbox.report.artefacts.table import Column, Interval, Table, Value
 from hammingbox.report.labels import attack_labels, goal_in_words, space_in_words, with_digests
+from hammingbox.report.recorded_plausibility import PlausibilityNotes, read_notes
 from hammingbox.report.result_set import row_form
 from hammingbox.report.status import STATUSES, status_codes
 from hammingbox.running.data_reference import DataReference
@@ -92,8 +93,17 @@ def spread_row(record: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return facts | {"changes": changed} | before | after
 
 
-def row_records(run: Run, schema: Schema, rows: Rows) -> Iterator[dict[str, Any]]:
-    """One record per row, with its status and its categories before and after as lists."""
+def row_records(
+    run: Run, schema: Schema, rows: Rows, notes: PlausibilityNotes | None = None
+) -> Iterator[dict[str, Any]]:
+    """One record per row, with its status and its categories before and after as lists.
+
+    Args:
+        run: what they belong to.
+        schema: what ids mean.
+        rows: the rows.
+        notes: how plausible broken rows are, if that was noted.
+    """
     facts = {
         "run": run.id, "data": run.key.data, "defence": run.key.defence, "attack": run.name,
         "budget": run.key.budget, "seed": run.key.seed,
@@ -116,11 +126,24 @@ def row_records(run: Run, schema: Schema, rows: Rows) -> Iterator[dict[str, Any]
         "forward": rows.forward.tolist(),
         "backward": rows.backward.tolist(),
         "stage": rows.stage.tolist(),
+        **_plausibility(rows, schema, notes),
         "clean": [list(schema.decode(ids)) for ids in rows.clean.tolist()],
         "adversarial": [list(schema.decode(ids)) for ids in rows.adversarial.tolist()],
     }
     for values in zip(*columns.values(), strict=True):
         yield facts | dict(zip(columns, values, strict=True))
+
+
+def _plausibility(rows: Rows, schema: Schema, notes: PlausibilityNotes | None) -> dict[str, list[Any]]:
+    """Unseen pairs and anomaly of each row; None where a row is not broken, and no columns where nothing was noted."""
+    found = None if notes is None else notes.of(rows, schema.digest)
+    if found is None:
+        return {}
+    pairs, anomaly = (part.tolist() for part in found)
+    return {
+        "unseen_pairs": [count if count >= 0 else None for count in pairs],
+        "anomaly": [None if share != share else share for share in anomaly],
+    }
 
 
 def records(store: Store, what: What, *, model: str | None = None) -> list[dict[str, Any]]:
@@ -142,13 +165,14 @@ def records(store: Store, what: What, *, model: str | None = None) -> list[dict[
         return [run_record(store, run) for run in runs]
     if what == "classes":
         return [record for run in runs if run.rows for record in class_records(store, run)]
-    return [record for run in runs for record in _exported_rows(store, run)]
+    notes = PlausibilityNotes() if store.path is None else read_notes(store.path)
+    return [record for run in runs for record in _exported_rows(store, run, notes)]
 
 
-def _exported_rows(store: Store, run: Run) -> Iterator[dict[str, Any]]:
+def _exported_rows(store: Store, run: Run, notes: PlausibilityNotes) -> Iterator[dict[str, Any]]:
     """Rows of a table with a column per feature; rows of sequences, which may have hundreds, as lists."""
     schema = store.schema(run)
-    found = row_records(run, schema, store.rows(run.id))
+    found = row_records(run, schema, store.rows(run.id), notes)
     if row_form(schema) != "columns":
         return found
     names = [feature.name for feature in schema.features]
