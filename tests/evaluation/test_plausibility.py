@@ -1,10 +1,12 @@
 """Plausibility: pairs that the data never shows, and rows that look like no row of their class."""
 
+import pytest
 import torch
 
 from hammingbox.data.dataset import Dataset
 from hammingbox.data.schema import Feature, Schema
-from hammingbox.evaluation.plausibility import SeenPairs, plausibility_of
+from hammingbox.evaluation import plausibility as module
+from hammingbox.evaluation.plausibility import Plausibility, SeenPairs, plausibility_of
 
 SCHEMA = Schema(
     (
@@ -65,3 +67,20 @@ def test_a_class_of_few_rows_says_nothing() -> None:
     found = plausibility_of(data, torch.tensor([[0, 0, 0]]), torch.tensor([[0, 0, 1]]), torch.tensor([1]))
     assert found.anomaly.isnan().all()
     assert found.is_plausible.tolist() == [True]
+
+
+def test_the_twentieth_of_the_rows_that_is_least_typical_is_not_normal() -> None:
+    anomaly = torch.tensor([0.9499, 0.95, 1.0, torch.nan, 0.0], dtype=torch.float64)
+    found = Plausibility(torch.tensor([0, 0, 0, 0, 1]), anomaly)
+    assert found.is_plausible.tolist() == [True, False, False, True, False]
+
+
+def test_columns_may_be_left_out_and_large_tables_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = reference()
+    ids = data.batch(torch.arange(len(data)))[0].long()
+    x, written = torch.tensor([[0, 0, 0]] * 3), torch.tensor([[2, 0, 0], [2, 1, 3], [1, 0, 2]])
+    all_columns = SeenPairs(SCHEMA, ids).unseen(x, written)
+    assert all_columns.tolist() == [1, 0, 0]
+    assert SeenPairs(SCHEMA, ids, [1, 2]).unseen(x, written).tolist() == [0, 0, 0]
+    monkeypatch.setattr(module, "_LARGEST_TABLE", 6)
+    assert SeenPairs(SCHEMA, ids).unseen(x, written).tolist() == all_columns.tolist()
