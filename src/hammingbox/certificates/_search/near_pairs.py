@@ -56,6 +56,8 @@ def _from_position(
         seconds = range(first + begin, first + min(begin + _DISTANCES_AT_ONCE - 1, last) + 1)
         found = local.pairs(first, seconds, open_, singles.hidden[rows[open_]])
         who, one, second, two = found.valid.nonzero().unbind(1)
+        if not len(who):  # a feature that may not change
+            continue
         owner = rows[open_[who]]
         problem.meter.charge(problem.rows[owner])
 
@@ -164,7 +166,8 @@ class _Local:
         after = functional.relu_(moved.view(len(rows), -1, *moved.shape[1:]).add_(before[:, None]))
         after.sub_(functional.relu(before)[:, None])
         weights = self.dense[:, :, first : first + moved.shape[2]].flatten(1)
-        logits = self.victim.dense_output((after.flatten(2) @ weights.T).add_(hidden[:, None]))
+        changed_hidden = (after.flatten(2) @ weights.T).add_(hidden[:, None])
+        logits = self.victim.dense_output(changed_hidden.flatten(0, 1))
         valid = self.grid.valid[:, :, 1:]
         both = valid[rows, first][:, :, None, None] & valid[rows][:, None, seconds.start : seconds.stop]
         return _Found(logits.view(*shape, -1), both)

@@ -66,18 +66,19 @@ def window_worst_case(victim: Windows, candidates: Candidates, pairs: Pairs, bud
 def _gains(victim: Windows, grid: OptionGrid, pairs: Pairs) -> Float64[Tensor, "windows *options pairs"]:
     """What each combination of options of each window adds to each pair; minus infinity for an invalid last option."""
     width, windows, options = victim.width, len(victim.starts), grid.ids.shape[2]
-    rows, weight = pairs.rows, victim.scores.weight.detach().double()
+    rows, weight = pairs.rows, victim.table().detach().double()
     # One column of differences for each pair of classes that occurs.
     kinds, kind = torch.unique(torch.stack([pairs.wins, pairs.loses]), dim=1, return_inverse=True)
     table, columns = weight[:, kinds[0]] - weight[:, kinds[1]], kinds.shape[1]
-    number = columns * victim.starts.view(-1, *(1,) * (width + 1))
-    for place in range(width):
-        own = grid.ids[:, place : place + windows] * (
-            columns * victim.radix[:, place, None]
-        )  # (batch, windows, options)
-        axes = (*(1,) * place, options, *(1,) * (width - 1 - place))
-        number = number + own.permute(1, 2, 0).reshape(windows, *axes, len(own))
-    gains = table.take(number.index_select(-1, rows).add_(kind))
+    ids = grid.ids.permute(1, 2, 0).index_select(2, rows)  # (features, options, pairs)
+    gains = torch.empty(windows, *(options,) * width, len(rows), dtype=torch.float64, device=ids.device)
+    # Window by window: its numbers stay in the cache.
+    for window, (start, radix) in enumerate(zip(victim.starts.tolist(), victim.radix.tolist(), strict=True)):
+        number = kind + columns * start
+        for place in range(width):
+            own = ids[window + place] * (columns * radix[place])
+            number = number.unsqueeze(-2) + own
+        torch.take(table, number, out=gains[window])
     last = grid.valid[:, width - 1 :]
     if not bool(last.all()):
         last = last[rows].permute(1, 2, 0)  # (windows, options, pairs)
@@ -103,7 +104,7 @@ def _start(grid: OptionGrid, pairs: Pairs, width: int, budget: int) -> Float64[T
 
 def _magnitude(victim: Windows) -> Float64[Tensor, ""]:
     """The sum over windows of the largest absolute score."""
-    weight = victim.scores.weight.detach().double().abs().amax(1)
+    weight = victim.table().detach().double().abs().amax(1)
     window = torch.zeros_like(weight, dtype=torch.int64)
     window[victim.starts[1:]] = 1
     largest = torch.zeros(len(victim.starts), dtype=weight.dtype, device=weight.device)
