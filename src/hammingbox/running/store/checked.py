@@ -23,7 +23,7 @@ def check_values(columns: Mapping[str, Sequence[Any]], blobs: Iterable[str], sou
     Raises:
         FileError: a value is not of its column's type.
     """
-    kinds: dict[str, set[type]] = {name: {bytes} for name in blobs} | {"margin": {float, int}}
+    kinds: dict[str, set[type]] = {"margin": {float, int}, **{name: {bytes} for name in blobs}}
     for name, values in columns.items():
         wrong = set(map(type, values)) - kinds.get(name, {int})  # as a set: there may be millions of values
         if wrong:
