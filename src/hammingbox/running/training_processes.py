@@ -77,12 +77,6 @@ class TrainingProcesses(Team):
         if crew is not None:
             crew.close()
 
-    def __enter__(self) -> "TrainingProcesses":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"TrainingProcesses({self.size})"
 

@@ -147,12 +147,6 @@ class Torchrun(ProcessGroup):
         if self._owned and distributed.is_initialized():
             distributed.destroy_process_group()
 
-    def __enter__(self) -> "Torchrun":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 def is_under_torchrun() -> bool:
     """Whether this process is one of several that torchrun started."""
