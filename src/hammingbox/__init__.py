@@ -99,6 +99,7 @@ from hammingbox.running.ray_cluster import RayCluster
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.run_spec import RunSpec
 from hammingbox.running.store import MemoryStore, Store, open_store
+from hammingbox.running.training_processes import TrainingProcesses
 from hammingbox.seeding import RowRandom
 from hammingbox.text.render import changed_text
 from hammingbox.threat.candidates import Candidates, hamming
@@ -117,6 +118,7 @@ from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
 from hammingbox.training.monotone_trees import fit_monotone_trees
+from hammingbox.training.process_group import Torchrun
 from hammingbox.training.robust_trees import fit_robust_trees
 from hammingbox.training.unanimous_trees import fit_unanimous_trees
 from hammingbox.victims.ablated import Ablated
@@ -238,8 +240,10 @@ __all__ = [
     "ThreatFile",
     "ThreatModel",
     "TooExpensiveError",
+    "Torchrun",
     "Trades",
     "TrainConfig",
+    "TrainingProcesses",
     "TreeSearch",
     "TreeVictim",
     "TwoStage",

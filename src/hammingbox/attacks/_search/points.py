@@ -64,8 +64,9 @@ def query_points(
     loss = torch.full(wanted.shape, -torch.inf, device=points.device)
     logits = torch.full((*wanted.shape, best.clean_logits.shape[1]), torch.nan, device=points.device)
     owner, place = wanted.nonzero().unbind(1)
-    paid = problem.may_ask(rows[owner], points[owner, place])
-    owner, place = owner[paid], place[paid]
+    if problem.purse is not None or problem.meter.limit is not None:
+        paid = problem.may_ask(rows[owner], points[owner, place])
+        owner, place = owner[paid], place[paid]
     if len(owner):
         slots, who = points[owner, place], rows[owner]
         answer = problem.logits(who, slots)
