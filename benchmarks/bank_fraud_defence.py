@@ -129,8 +129,10 @@ def _grid(columns: Sequence[int], sizes: Sequence[int]) -> Tensor:
 
 def _members(net: Victim, free: Sequence[int]) -> list[tuple[Unanimous, list[int]]]:
     """The models of which each can refuse a row, alone, with the columns among `free` that they ask about."""
+    if not isinstance(net, Unanimous):
+        return []
     found = []
-    for number, member in enumerate(net.members if isinstance(net, Unanimous) else ()):
+    for number, member in enumerate(net.members):
         assert isinstance(member, TreeVictim)
         trees = member.ensemble
         asked = set(trees.feature[trees.left != np.arange(len(trees.left))].tolist())
