@@ -79,6 +79,10 @@ def test_attack_and_audit_do_the_same(place: Path, monkeypatch: pytest.MonkeyPat
     call("attack", *COMMAND, "--victim", "model", "--attack", "ga", "--budget", "2", "--rows", "20", "--out", "one")
     call("audit", *COMMAND, "--victim", "model", "--rows-per-class", "10", "--budgets", "2", "--what-if", "1",
          "--out", "audit")  # fmt: skip
+    with open_store(place / "audit" / "what-if", readonly=True) as store:
+        frozen = [store.space(run)["base"]["immutable"] for run in store.runs()]
+    assert frozen
+    assert not any("total" in names for names in frozen), "nobody writes a derived column"
     for folder in ("one", "audit"):
         assert any(float(row["total (after)"]) not in known for row in broken(folder))
         assert "verified" in call("verify", folder).splitlines()[-1]
