@@ -297,3 +297,19 @@ def test_a_file_that_is_not_the_one_that_was_opened_is_noticed(tmp_path: Path) -
         if path.exists():
             with closing(Database(path, readonly=True)) as reader:
                 reader.check_there()
+
+
+def test_an_empty_database_becomes_a_store_and_a_damaged_one_does_not(tmp_path: Path) -> None:
+    path = tmp_path / "results.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")  # writes a first page, without tables
+    assert path.stat().st_size
+    with closing(Database(path, create=True)) as database, database.read() as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (FORMAT,)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    content = bytearray(path.read_bytes())
+    content[40:44] = bytes(4)  # the schema's version: 0 means that there are no tables
+    path.write_bytes(content)
+    with pytest.raises(FileError, match="no schema"):
+        Database(path)
