@@ -51,7 +51,10 @@ class Candidates:
 
     def take(self, rows: Shaped[Tensor, "some"]) -> "Candidates":
         """The candidates of some rows."""
-        return Candidates(self.layout, self.ids[rows], self.valid[rows], self.by_category, self.shared)
+        part = Candidates(self.layout, self.ids[rows], self.valid[rows], self.by_category, self.shared)
+        if "counts" in vars(self):  # a search takes parts of the same rows again and again
+            vars(part)["counts"] = self.counts[rows]
+        return part
 
     def copy(self) -> "Candidates":
         """The same candidates with tensors of their own, down to the layout, which all batches of a space share."""

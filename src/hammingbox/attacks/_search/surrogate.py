@@ -14,8 +14,13 @@ from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.types import ManySlots, RowInt, Slots
 
+Options = Int64[Tensor, "batch points changes"]
+
 _POOL = 256
 """Random points among which the model chooses those to restart from."""
+
+_COMPARED = 2**23
+"""Pairs of changes that are compared at once when the model learns."""
 
 _NOISE = 1e-4
 """Size of the random values that unknown options start with, to break ties randomly, not by index."""
@@ -128,20 +133,48 @@ class AdditiveSurrogate(Guide):
         feature = torch.where(kept, where[:, None], feature)
         return feature, torch.where(kept, known.gather(1, where)[:, None], slot)
 
+    def learn_singles(
+        self, rows: Int64[Tensor, "batch"], options: Int64[Tensor, "batch some"], logits: Answers
+    ) -> None:
+        """`learn` for points with one change each, all different: none sees another's step."""
+        at = (rows[:, None], options)
+        worth = self.worth[at]
+        wrong = logits - self.clean[rows][:, None] - worth
+        self.worth[at] = worth + wrong.nan_to_num_(0.0)  # NaN: not queried
+
     def learn(self, rows: Int64[Tensor, "batch"], points: ManySlots, logits: Answers) -> None:
-        """Makes one step of Kaczmarz' method per point."""
-        queried, changed = logits.isfinite().all(2), points != 0
-        # The error is shared equally by the changes of a point that was evaluated: divided by infinity for the others.
-        changes = changed.sum(2, keepdim=True).clamp(min=1).to(logits.dtype)
-        parts = torch.where(changed & queried[..., None], changes, torch.inf)[..., None].unbind(1)
-        rise = torch.where(queried[..., None], logits - self.clean[rows][:, None], 0.0)[:, :, None].unbind(1)
-        options = (rows[:, None, None] * self.layout.options + self.layout.starts + points).transpose(0, 1).flatten(1)
+        """Makes one step of Kaczmarz' method per point, in the order of the points."""
+        queried = logits.isfinite().all(2)
+        changed = (points != 0) & queried[..., None]
+        most = int(changed.sum(2).max())
+        if most == 0:
+            return
+        rise = torch.where(queried[..., None], logits - self.clean[rows][:, None], 0.0)
+        real, feature = changed.long().topk(most)  # (batch, points, most): only what a point changes has a worth
+        options = self.layout.starts[feature] + points.gather(2, feature)
+        at_once = max(1, _COMPARED // options[0].numel() ** 2)
+        for part in torch.arange(len(rows), device=rows.device).split(at_once):
+            self._correct(rows[part], options[part], real[part], rise[part])
+
+    def _correct(
+        self, rows: Int64[Tensor, "batch"], options: Options, real: Options, rise: Float[Tensor, "batch points classes"]
+    ) -> None:
+        """The steps of all points at once. A step changes what later ones see, by as much as they share options.
+
+        Example: the second of two points has two changes, and one of them is also the first point's only change. Its
+        error is what the model was wrong by before, minus the error of the first point, which that change now makes up.
+        """
         table = self.worth.view(-1, self.worth.shape[2])  # (batch x options, classes)
-        shape = (len(rows), points.shape[2], -1)
-        for place, target, part in zip(options.unbind(0), rise, parts, strict=True):
-            worth = table.index_select(0, place).view(shape)
-            error = target - worth.sum(1, keepdim=True)
-            table.index_copy_(0, place, (worth + error / part).flatten(0, 1))
+        place = rows[:, None, None] * self.layout.options + options
+        wrong = rise - (table[place] * real[..., None]).sum(2)
+        share = real / real.sum(2, keepdim=True).clamp(min=1)
+        later, earlier = (torch.where(real != 0, options, nothing) for nothing in (-1, -2))
+        # (batch, points, changes, changes of earlier points, earlier points)
+        same = later[..., None, None] == earlier.transpose(1, 2)[:, None, None]
+        seen = (same.sum((2, 3), dtype=share.dtype) * share.amax(2)[:, None]).tril_(-1)
+        if bool(seen.any()):
+            wrong = torch.linalg.solve_triangular(seen, wrong, upper=False, unitriangular=True)
+        table.index_add_(0, place.flatten(), (wrong[:, :, None] * share[..., None]).flatten(0, 2))
 
 
 def _changes_to_keep(restarts: RowInt, budget: int) -> RowInt:
