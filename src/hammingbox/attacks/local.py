@@ -61,8 +61,8 @@ class Local(TabuSearch):
             if len(rows) == 0:
                 break
             option = options[rows][:, chunk]
-            points = problem.clean_slots[rows][:, None].repeat(1, len(chunk), 1)
+            points = option.new_zeros(len(rows), len(chunk), layout.features)
             points.scatter_(2, layout.feature_of[option][..., None], layout.slot_of[option][..., None])
             real = noise[rows][:, chunk] >= 0
             guide.learn_singles(rows, option, query_points(problem, best, rows, points, real)[1])
-            visited.add(rows, visited.keys(points).masked_fill(~real, 0))
+            visited.add(rows, visited.key_of[option].masked_fill(~real, 0))

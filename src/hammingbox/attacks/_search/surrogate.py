@@ -14,8 +14,6 @@ from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.types import ManySlots, RowInt, Slots
 
-Options = Int64[Tensor, "batch points changes"]
-
 _POOL = 256
 """Random points among which the model chooses those to restart from."""
 
@@ -39,6 +37,8 @@ class AdditiveSurrogate(Guide):
     def __init__(self, problem: Problem, best: Incumbent, visited: Visited, random: RowRandom) -> None:
         self.layout = problem.candidates.layout
         self.best, self.visited = best, visited
+        self.budget = problem.budget
+        self.few = problem.budget**2 < self.layout.features  # lists of changes are shorter than whole points
         self.clean = best.clean_logits.float()
         noise = random.uniform(self.layout.options, self.clean.shape[1])
         self.worth = (_NOISE * noise).masked_fill_((self.layout.slot_of == 0)[:, None], 0.0)
@@ -146,18 +146,21 @@ class AdditiveSurrogate(Guide):
         """Makes one step of Kaczmarz' method per point, in the order of the points."""
         queried = logits.isfinite().all(2)
         changed = (points != 0) & queried[..., None]
-        most = int(changed.sum(2).max())
-        if most == 0:
-            return
         rise = torch.where(queried[..., None], logits - self.clean[rows][:, None], 0.0)
-        real, feature = changed.long().topk(most)  # (batch, points, most): only what a point changes has a worth
-        options = self.layout.starts[feature] + points.gather(2, feature)
-        at_once = max(1, _COMPARED // options[0].numel() ** 2)
-        for part in torch.arange(len(rows), device=rows.device).split(at_once):
-            self._correct(rows[part], options[part], real[part], rise[part])
+        options = self.layout.starts + points
+        if self.few:  # only what a point changes has a worth
+            feature = changed.long().topk(self.budget).indices
+            changed, options = changed.gather(2, feature), options.gather(2, feature)
+        compared = options.shape[1] ** 2 * options.shape[2] ** (2 if self.few else 1)
+        for part in torch.arange(len(rows), device=rows.device).split(max(1, _COMPARED // compared)):
+            self._correct(rows[part], options[part], changed[part], rise[part])
 
     def _correct(
-        self, rows: Int64[Tensor, "batch"], options: Options, real: Options, rise: Float[Tensor, "batch points classes"]
+        self,
+        rows: Int64[Tensor, "batch"],
+        options: Int64[Tensor, "batch points changes"],
+        changed: Bool[Tensor, "batch points changes"],
+        rise: Answers,
     ) -> None:
         """The steps of all points at once. A step changes what later ones see, by as much as they share options.
 
@@ -166,15 +169,18 @@ class AdditiveSurrogate(Guide):
         """
         table = self.worth.view(-1, self.worth.shape[2])  # (batch x options, classes)
         place = rows[:, None, None] * self.layout.options + options
-        wrong = rise - (table[place] * real[..., None]).sum(2)
-        share = real / real.sum(2, keepdim=True).clamp(min=1)
-        later, earlier = (torch.where(real != 0, options, nothing) for nothing in (-1, -2))
-        # (batch, points, changes, changes of earlier points, earlier points)
-        same = later[..., None, None] == earlier.transpose(1, 2)[:, None, None]
-        seen = (same.sum((2, 3), dtype=share.dtype) * share.amax(2)[:, None]).tril_(-1)
+        wrong = rise - (table[place] * changed[..., None]).sum(2)
+        count = changed.sum(2).clamp(min=1)
+        later, earlier = (torch.where(changed, options, nothing) for nothing in (-1, -2))
+        earlier = earlier.transpose(1, 2)[:, None]  # (batch, 1, changes, earlier points)
+        # Changes are in the order of features, or any change may be the same as any other.
+        same = later[..., None, None] == earlier[:, :, None] if self.few else later[..., None] == earlier
+        shared = same.sum(tuple(range(2, same.dim() - 1)), dtype=wrong.dtype)  # (batch, points, earlier points)
+        seen = (shared / count[:, None]).tril_(-1)
         if bool(seen.any()):
             wrong = torch.linalg.solve_triangular(seen, wrong, upper=False, unitriangular=True)
-        table.index_add_(0, place.flatten(), (wrong[:, :, None] * share[..., None]).flatten(0, 2))
+        steps = (wrong / count[..., None])[:, :, None] * changed[..., None]
+        table.index_add_(0, place.flatten(), steps.flatten(0, 2))
 
 
 def _changes_to_keep(restarts: RowInt, budget: int) -> RowInt:
