@@ -34,10 +34,11 @@ from mutation.verdicts import Verdicts
 
 JUDGES = (
     "problem.py", "attacks/base.py", "attacks/judge.py", "attacks/result.py", "attacks/cost.py", "victims/metered.py",
-    "victims/frozen.py", "evaluation/*.py", "running/evaluate.py", "running/record.py", "running/certify.py",
-    "running/verify_store.py", "running/data_reference.py", "running/store/*.py", "threat/amount.py",
-    "threat/candidates.py", "threat/goal.py", "threat/layout.py", "threat/*_space.py", "threat/space*.py",
-    "threat/ruled_candidates.py", "threat/threat_model.py", "threat/rules/*.py",
+    "victims/frozen.py", "evaluation/*.py", "running/evaluate.py", "running/record.py", "running/recorder.py",
+    "running/resume_checks.py", "running/certify.py", "running/verify_store.py", "running/data_reference.py",
+    "running/store/*.py", "threat/amount.py", "threat/candidates.py", "threat/goal.py", "threat/layout.py",
+    "threat/*_space.py", "threat/space*.py", "threat/ruled_candidates.py", "threat/threat_model.py",
+    "threat/rules/*.py",
 )  # fmt: skip
 """The files that judge."""
 TESTS = (

@@ -20,6 +20,7 @@ from hammingbox.cli.options import (
     Label,
     Neighbours,
     Overwrite,
+    Plausible,
     Protect,
     SchemaFile,
     Task,
@@ -112,6 +113,7 @@ def defend(
     neighbours: Neighbours = None,
     threat_file: ThreatFile = None,
     function: Functions = None,
+    plausible: Plausible = False,
     device: Device = "cpu",
     overwrite: Overwrite = False,
     json: Json = False,
@@ -120,7 +122,9 @@ def defend(
     chosen = made_from("defence", DEFENCES, defence, set_ or ())
     goal, place = goal_from(sources, targets), device_from(device)
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
-    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat_file, function))
+    space = task.space(
+        changes_from(immutable, forbid, full_space, protect, neighbours, threat_file, function, plausible)
+    )
     weights, said = weights_from(task, class_weights)
     uneven = task.is_own and is_imbalanced(task.splits.train)
     kept = criterion or ("worst_class" if uneven else "mean")

@@ -91,6 +91,12 @@ Functions = Annotated[
         "--function", help="package.module:name, a Python function that the file may use (repeatable).", metavar="NAME"
     ),
 ]
+Plausible = Annotated[
+    bool,
+    typer.Option(
+        "--plausible", help="Forbid two values that no row of the table has together (numbers of many values by range)."
+    ),
+]
 Neighbours = Annotated[
     Path | None, typer.Option(help="JSON of words and their neighbours, in place of WordNet's synonyms.")
 ]
@@ -104,6 +110,7 @@ def changes_from(
     neighbours: Path | None,
     threat: Path | None = None,
     functions: Sequence[str] | None = None,
+    plausible: bool = False,
 ) -> SpaceChanges:
     """What the options change about a data set's own S(x).
 
@@ -119,8 +126,9 @@ def changes_from(
     if functions and threat is None:
         raise InputError("expected --function with --threat, got it alone.")
     return SpaceChanges(
-        tuple(immutable or ()), forbidden, full, tuple(protect or ()), neighbours, threat, tuple(functions or ())
-    )
+        tuple(immutable or ()), forbidden, full, tuple(protect or ()), neighbours, threat, tuple(functions or ()),
+        plausible,
+    )  # fmt: skip
 
 
 def model_from(

@@ -24,11 +24,11 @@ RELATION = {
     "implies": ("if", "then"),
     "one_hot": ("columns", "on", "least", "most"),
     "if_written": ("column", "values", "then"),
-    "seen_together": ("columns",),
+    "seen_together": ("columns", "ranges"),
     "function": ("function", "columns"),
 }
 """The entries of each kind of relation, besides kind, name and agree."""
-OPTIONAL = ("table", "allowed", "on", "least", "most", "values")
+OPTIONAL = ("table", "allowed", "on", "least", "most", "values", "ranges")
 CANNOT_WORD = "cannot"
 OPEN = "*"
 """An open end of a range."""
@@ -141,8 +141,13 @@ def whole_in(value: Any, what: str, least: int = 1) -> int:
         InputError: it is none, or too small.
     """
     if type(value) is not int or not least <= value <= 10**9:
-        raise InputError(f"expected {what} as a whole number of at least {least}, got {value!r:.80}.")
+        raise InputError(f"expected {what} as a whole number of at least {least}, got {_plain(value)}. Correct it.")
     return value
+
+
+def _plain(value: Any) -> str:
+    """As the file writes it: numbers with a point are read as decimals."""
+    return str(value) if isinstance(value, Decimal) else f"{value!r:.80}"
 
 
 def decimal_in(value: Any, what: str) -> Decimal:

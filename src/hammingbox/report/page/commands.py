@@ -68,10 +68,12 @@ def row_options(run: Run, rows: int) -> list[str]:
     if sample is None:
         return ["--rows", str(rows)]
     draw = sample.draw
+    positive = ["--positive", sample.positive] if sample.positive is not None else []
+    if draw.how == "all":
+        return ["--rows", "all", *positive]
     how = [] if draw.per_class is not None else ["--draw", draw.how]
     count = ["--rows-per-class", str(draw.per_class)] if draw.per_class is not None else ["--rows", str(draw.rows)]
     seed = ["--rows-seed", str(draw.seed)] if draw.how != "first" and draw.seed else []
-    positive = ["--positive", sample.positive] if sample.positive is not None else []
     return [*count, *how, *seed, *positive]
 
 
