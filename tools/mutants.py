@@ -147,14 +147,11 @@ def _drawn(every: Sequence[Mutant], verdicts: Verdicts, options: argparse.Namesp
     """The mutants to try. A fresh draw is kept, so that it stays the same when its mutants have verdicts."""
     size = len(every) if options.sample is None else options.sample
     kept = options.records / f"fresh-{options.only.replace('/', '-')}-{size}-{options.seed}.json"
-    known = [mutant for mutant in every if verdicts.get(mutant) is not None]
     if options.fresh and kept.exists():
-        names = set(map(tuple, json.loads(kept.read_bytes())))
-        pool = [mutant for mutant in every if (mutant.name, mutant.number) in names]
-    elif options.fresh:
-        pool = [mutant for mutant in every if mutant not in known]
-    else:
-        pool = list(every)
+        names = [tuple(name) for name in json.loads(kept.read_bytes())]
+        by_name = {(mutant.name, mutant.number): mutant for mutant in every}
+        return [by_name[name] for name in names if name in by_name]
+    pool = [mutant for mutant in every if not options.fresh or verdicts.get(mutant) is None]
     chosen = spread_sample(pool, size, options.seed) if size < len(pool) else pool
     if options.fresh and not options.list:
         kept.parent.mkdir(parents=True, exist_ok=True)
