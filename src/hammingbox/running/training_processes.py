@@ -159,7 +159,7 @@ def join(settings: dict[str, Any]) -> None:
     device = torch.device(settings["device"])
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    store = distributed.FileStore(settings["store"], settings["size"])
+    store = distributed.FileStore(settings["store"], settings["size"])  # type: ignore[attr-defined]
     before = os.environ.get("GLOO_SOCKET_IFNAME")
     if before is None and Path("/sys/class/net/lo").exists():
         os.environ["GLOO_SOCKET_IFNAME"] = "lo"
