@@ -100,10 +100,9 @@ def _parallel(loss: "_Loss") -> DistributedDataParallel:
     """
     # The setting has another name since torch 2.13.
     known = signature(DistributedDataParallel.__init__).parameters
-    buffers: dict[str, Any] = {
-        "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers": False
-    }
-    return DistributedDataParallel(loss, find_unused_parameters=True, **buffers)
+    buffers = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"
+    settings: dict[str, Any] = {buffers: False}
+    return DistributedDataParallel(loss, find_unused_parameters=True, **settings)
 
 
 def _dealt(whole: Batch, team: Team) -> tuple[int, Batch]:
