@@ -7,6 +7,7 @@ budget. The targets: `auto` breaks what enumeration breaks at every budget, at 1
 
     python benchmarks/bank_fraud_attack.py mlp --rows 300
     python benchmarks/bank_fraud_attack.py xgboost --rows 300
+    python benchmarks/bank_fraud_attack.py exhaustive --rows 300 --keep victims   # trained against 1 EUR, and kept
 """
 
 import argparse
@@ -23,6 +24,7 @@ from hammingbox.attacks import ATTACKS, Attack, AttackResult, Auto, Exhaustive
 from hammingbox.attacks._search.affordable_points import affordable_points
 from hammingbox.data import bank_fraud
 from hammingbox.data.dataset import Dataset, Splits
+from hammingbox.defences import DEFENCES
 from hammingbox.problem import Problem
 from hammingbox.threat.goal import Goal, goal_between
 from hammingbox.threat.ruled_space import RuledSpace
@@ -32,6 +34,7 @@ from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
 from hammingbox.victims.black_box import BlackBox
+from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.registry import build
 
@@ -39,14 +42,19 @@ PRICES = Path(__file__).parents[1] / "examples/bank_fraud/threat.toml"
 GOAL: Goal = goal_between(("fraud",), ("legitimate",))
 FRAUD = 1
 MOST_PASSES = 200_000
+DEFENDED: dict[str, tuple[str, dict[str, Any], int]] = {
+    "exhaustive": ("1", {}, 6),
+    "padvt": ("1", {"clean_share": 0.0}, 3),
+    "swap": ("30", {"clean_share": 0.0, "tries": 8}, 6),
+    "trades": ("1", {}, 3),
+}
+"""Defences: the budget that each is trained against, its settings, and epochs."""
 
 
-def trained(kind: str, splits: Splits, seed: int) -> Victim:
-    """A standard model of the training months."""
-    if kind == "mlp":
-        net = build("mlp", splits.schema, seed=seed, dim=8, hidden=64)
-        fit(net, splits, TrainConfig(epochs=12, batch_size=256, seed=seed))
-        return net
+def trained(kind: str, splits: Splits, space: RuledSpace, seed: int, keep: Path | None) -> Victim:
+    """A model of the training months: standard, or trained against the same attacker."""
+    if kind != "xgboost":
+        return _net(kind, splits, space, seed, keep)
     x, y = splits.train.batch(torch.arange(len(splits.train)))
     types = ["c"] * x.shape[1]  # every column is a category to the trees
     model = xgboost.XGBClassifier(
@@ -61,6 +69,31 @@ def trained(kind: str, splits: Splits, seed: int) -> Victim:
         return np.stack([1 - fraud, fraud], 1)
 
     return BlackBox(predict_proba, name="xgboost")
+
+
+def _net(kind: str, splits: Splits, space: RuledSpace, seed: int, keep: Path | None) -> Victim:
+    """An MLP with entity embeddings; one that was kept is not trained again."""
+    place = None if keep is None else keep / f"bank-fraud-{kind}-{seed}"
+    if place is not None and place.is_dir():
+        return load_checkpoint(place, schema=splits.schema).victim
+    settings = {"dim": 8, "hidden": 64}
+    net = build("mlp", splits.schema, seed=seed, **settings)
+    defence = "Standard()"
+    if kind == "mlp":
+        fit(net, splits, TrainConfig(epochs=12, batch_size=256, seed=seed))
+    else:
+        amount, own, epochs = DEFENDED[kind]
+        assert space.unit is not None
+        config = TrainConfig(
+            epochs=epochs, batch_size=256, learning_rate=2e-3, seed=seed, criterion="mean", robust_rows=200,
+            patience=epochs,
+        )  # fmt: skip
+        trainer = DEFENCES[kind](**own)
+        defence = f"{trainer!r} against {amount}"
+        fit(net, splits, config, defence=trainer, threat=ThreatModel(space, space.unit.ticks(amount)), goal=GOAL)
+    if place is not None:
+        Checkpoint(net, "mlp", settings, splits.schema, {"defence": defence}).save(place)
+    return net
 
 
 def caught(victim: Victim, data: Dataset, rows: int) -> tuple[Tensor, Tensor]:
@@ -81,12 +114,13 @@ def attacked(attack: Attack, victim: Victim, x: Tensor, y: Tensor, threat: Threa
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", choices=("mlp", "xgboost"))
+    parser.add_argument("model", choices=("mlp", "xgboost", *DEFENDED))
     parser.add_argument("--rows", type=int, default=300)
     parser.add_argument(
         "--split", choices=("test", "validation"), default="test", help="validation: to choose settings"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the model")
+    parser.add_argument("--keep", type=Path, help="folder for trained nets, which are not trained again")
     parser.add_argument("--attacks", nargs="+", default=["auto", "best_first", "pcaa"], choices=sorted(ATTACKS))
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -94,7 +128,7 @@ def main() -> None:
     prices = read_threat(PRICES, splits.schema, splits.train)
     space, unit = RuledSpace(FullSpace(splits.schema), prices.rules), prices.rules.unit
     assert unit is not None
-    victim = trained(options.model, splits, options.seed)
+    victim = trained(options.model, splits, space, options.seed, options.keep)
     x, y = caught(victim, splits.test if options.split == "test" else splits.validation, options.rows)
     most = max(prices.budgets)
     goals = GOAL.of(y, splits.schema)

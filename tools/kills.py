@@ -1,6 +1,6 @@
 """Kills commands with `kill -9` at random moments, import and start-up included, and compares what they leave behind.
 
-    python tools/kills.py [--kills 100] [--seed 0]
+    python tools/kills.py [--kills 100] [--seed 0] [--only compare reproduce]
 
 Each command (train, defend, compare, reproduce) runs once undisturbed, then again in another folder, killed at a random
 moment of its time and given again until it has been killed often enough; the last time it may end. Every fourth kill
@@ -28,6 +28,7 @@ from hammingbox.running.store import FILE
 
 Command = Callable[[Path], Sequence[str]]
 
+COMMANDS = ("train", "defend", "compare", "reproduce")
 _SMALL = ("--model", "mlp")
 
 
@@ -99,16 +100,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=100, help="in all, shared by the commands")
     parser.add_argument("--seed", type=int, default=0, help="of the moments")
+    parser.add_argument("--only", nargs="+", choices=COMMANDS, default=COMMANDS, help="the commands to kill")
     options = parser.parse_args()
     chance, different, counted, early = random.Random(options.seed), list[str](), Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
         _run(("train", "splice", *_SMALL, "--epochs", "2", "--out", str(root / "victim")))
         commands, start_up = _commands(root / "victim"), _run(("--help",))
-        for name, command in commands.items():
+        for name in options.only:
+            command = commands[name]
             whole, torn = root / name / "whole", root / name / "torn"
             seconds, wanted, comparisons = _run(command(whole)), left_behind(whole), 0
-            while counted[name] < options.kills // len(commands):
+            while counted[name] < options.kills // len(options.only):
                 moment = chance.uniform(0.05, seconds if counted[name] % 4 else start_up)
                 if _killed(command(torn), moment):
                     counted[name] += 1

@@ -41,21 +41,28 @@ def test_the_tests_that_run_a_line_are_chosen(tmp_path: Path) -> None:
         records.write(file, REACH.Reach(REACH.digest_of(ROOT / file), seconds, places, {}))
     fault = FAULTS.Mutant(FILE, 0, start + 13, "x", name, start)
     assert start + 13 <= end
-    assert records.tests_for(fault, [own, other]) == [f"{other}::c", f"{own}::a[1]", f"{own}::b", f"{own}::a[2]"]
+    assert records.tests_for(fault, [own, other]) == [f"{other}::c", f"{own}::b", f"{own}::a[1]", f"{own}::a[2]"]
     before = FAULTS.Mutant(FILE, 0, start + 2, "x", name, start)
     assert records.tests_for(before, [own, other]) == [], "no test runs it"
     outside = FAULTS.Mutant(FILE, 0, 1, "x", "", 0)
     assert len(records.tests_for(outside, [own, other])) == 4, "whatever runs a function of the module"
     records.write(own, REACH.Reach("of another content", {}, {}, {}))
-    assert REACH.ReachRecords(tmp_path).get(own) is None
+    stale = REACH.ReachRecords(tmp_path)
+    assert stale.get(own) is None
+    records.write(own, REACH.Reach(REACH.digest_of(ROOT / own), {"a": 1.0}, {}, {}))
+    assert stale.get(own) is not None, "it was recorded again meanwhile"
 
 
 def test_verdicts_are_kept(tmp_path: Path) -> None:
     first, second = FAULTS.mutants_of(FILE)[:2]
     verdicts = VERDICTS.Verdicts(tmp_path / "verdicts.jsonl")
-    verdicts.add(first, "", 3, 1.0)
-    verdicts.add(second, "test x", 3, 1.0)
+    tests = ["tests/evaluation/test_proofs.py::a", "tests/threat/test_goal.py::b"]
+    verdicts.add(first, "", tests, 1.0)
+    verdicts.add(second, "test x", tests, 1.0)
     again = VERDICTS.Verdicts(tmp_path / "verdicts.jsonl")
     assert again.survivors([first, second]) == [first]
-    again.add(first, "test y", 4, 1.0)
+    assert again.holds(first, tests)
+    assert not again.holds(first, tests[:1]), "a survivor is tried again with other tests"
+    assert again.holds(second, tests[:1])
+    again.add(first, "test y", tests, 1.0)
     assert VERDICTS.Verdicts(tmp_path / "verdicts.jsonl").survivors([first, second]) == []

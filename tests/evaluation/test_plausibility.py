@@ -1,10 +1,16 @@
 """Plausibility: pairs that the data never shows, and rows that look like no row of their class."""
 
+import numpy as np
+import pytest
 import torch
 
 from hammingbox.data.dataset import Dataset
+from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema import Feature, Schema
-from hammingbox.evaluation.plausibility import SeenPairs, plausibility_of
+from hammingbox.evaluation import seen_pairs
+from hammingbox.evaluation.plausibility import Plausibility, own_rows_with_rare_pairs, plausibility_of
+from hammingbox.evaluation.seen_pairs import SeenPairs
+from hammingbox.evaluation.typical_rows import TypicalRows
 
 SCHEMA = Schema(
     (
@@ -65,3 +71,58 @@ def test_a_class_of_few_rows_says_nothing() -> None:
     found = plausibility_of(data, torch.tensor([[0, 0, 0]]), torch.tensor([[0, 0, 1]]), torch.tensor([1]))
     assert found.anomaly.isnan().all()
     assert found.is_plausible.tolist() == [True]
+
+
+NUMBERS = Schema(
+    (Feature("amount", tuple(str(n) for n in range(200)), "number"), Feature("kind", ("a", "b"))), ("ok", "fraud")
+)
+
+
+def test_numbers_count_by_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An amount that no row of its kind has is nothing new if many rows have one like it."""
+    amount = torch.arange(200).repeat(5)
+    kind = (amount >= 100).long()
+    pairs = SeenPairs(NUMBERS, torch.stack([amount, kind], 1))
+    x = torch.tensor([[10, 0], [10, 0], [10, 0]])
+    written = torch.tensor([[37, 0], [150, 0], [150, 1]])
+    assert pairs.unseen(x, written).tolist() == [0, 1, 0]
+    monkeypatch.setattr(seen_pairs, "_LARGEST_TABLE", 0)
+    assert pairs.unseen(x, written).tolist() == [0, 1, 0], "looked up among sorted codes"
+
+
+def test_own_rows_with_pairs_of_their_own_are_counted() -> None:
+    data = reference()
+    assert own_rows_with_rare_pairs(data).hits == 0
+    odd = data.ids.clone()
+    odd[5] = torch.tensor([0, 1, 0])  # the only Paris in Italy
+    assert own_rows_with_rare_pairs(Dataset(SCHEMA, odd, data.labels, "shop")).hits == 1
+    assert own_rows_with_rare_pairs(data.take(torch.arange(0))).rows == 0
+
+
+def test_rows_of_the_same_source_are_not_called_odd() -> None:
+    """Rows that were not learned from look as typical as those that were, also where there are few."""
+    data = DATASETS["german"].load().train
+    rows, labels = (part.numpy() for part in data.batch(torch.arange(len(data))))
+    good = rows[labels == 0]
+    order = np.random.default_rng(0).permutation(len(good))
+    odd = [
+        (TypicalRows(data.schema, good[np.delete(order, part)]).more_typical(good[order[part]]) >= 0.95).mean()
+        for part in (slice(0, 100), slice(100, 200), slice(200, 300))
+    ]
+    assert np.mean(odd) < 0.08
+
+
+def test_the_twentieth_of_the_rows_that_is_least_typical_is_not_normal() -> None:
+    anomaly = torch.tensor([0.9499, 0.95, 1.0, torch.nan, 0.0], dtype=torch.float64)
+    found = Plausibility(torch.tensor([0, 0, 0, 0, 1]), anomaly)
+    assert found.is_plausible.tolist() == [True, False, False, True, False]
+
+
+def test_large_tables_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = reference()
+    ids = data.batch(torch.arange(len(data)))[0].long()
+    x, written = torch.tensor([[0, 0, 0]] * 3), torch.tensor([[2, 0, 0], [2, 1, 3], [1, 0, 2]])
+    all_columns = SeenPairs(SCHEMA, ids).unseen(x, written)
+    assert all_columns.tolist() == [1, 0, 0]
+    monkeypatch.setattr(seen_pairs, "_LARGEST_TABLE", 6)
+    assert SeenPairs(SCHEMA, ids).unseen(x, written).tolist() == all_columns.tolist()

@@ -17,6 +17,7 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from queue import Queue
 from random import Random
 from time import process_time
 from typing import Any
@@ -32,6 +33,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=6000, help="random cases, besides the corpus and the bombs")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the cases")
     parser.add_argument("--only", nargs="*", help="some cases: numbers, names of bombs or of files of the corpus")
     parser.add_argument("--failures", type=Path, default=Path("runs/fuzz"))
     parser.add_argument("--worker", help=argparse.SUPPRESS)
@@ -59,8 +61,33 @@ def _shown(found: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _results(cases: Sequence[str], options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """The outcome of every case, from several processes at once."""
+    outcomes: Queue[dict[str, Any] | Exception | None] = Queue()
+
+    def work(part: Sequence[str]) -> None:
+        try:
+            for outcome in _part_results(part, options):
+                outcomes.put(outcome)
+            outcomes.put(None)
+        except Exception as error:
+            outcomes.put(error)
+
+    for first in range(options.jobs):
+        threading.Thread(target=work, args=(cases[first :: options.jobs],), daemon=True).start()
+    working = options.jobs
+    while working:
+        outcome = outcomes.get()
+        if isinstance(outcome, Exception):
+            raise outcome
+        if outcome is None:
+            working -= 1
+        else:
+            yield outcome
+
+
+def _part_results(cases: Sequence[str], options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """The outcome of every case; a worker that dies is replaced by one that begins after the case that killed it."""
-    waiting = list(cases)
+    waiting, tail = list(cases), [""]
     while waiting:
         command = [sys.executable, __file__, "--seed", str(options.seed), "--failures", str(options.failures)]
         with subprocess.Popen(
@@ -70,7 +97,7 @@ def _results(cases: Sequence[str], options: argparse.Namespace) -> Iterator[dict
             done = 0
             assert worker.stdout is not None
             assert worker.stderr is not None
-            drain = threading.Thread(target=lambda err=worker.stderr: _tail.append(err.read()[-2000:]))
+            drain = threading.Thread(target=lambda err=worker.stderr: tail.append(err.read()[-2000:]))
             drain.start()
             for line in worker.stdout:
                 guard.alive()
@@ -81,11 +108,8 @@ def _results(cases: Sequence[str], options: argparse.Namespace) -> Iterator[dict
             guard.stop()
             drain.join()
         if done < len(waiting):
-            yield {"case": waiting[done], "crash": f"exit code {worker.returncode}", "error": _tail[-1]}
+            yield {"case": waiting[done], "crash": f"exit code {worker.returncode}", "error": tail[-1]}
         waiting = waiting[done + 1 :]
-
-
-_tail: list[str] = []
 
 
 class _Guard:

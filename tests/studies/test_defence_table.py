@@ -108,6 +108,20 @@ def test_the_papers_strongest_attack_is_chosen_among_those_that_ran(workspace: W
         assert difference == (None if of_paper is None else number(error) - number(of_paper))
 
 
+def test_the_papers_numbers_stand_only_at_their_budget(workspace: Workspace) -> None:
+    size = Size(victims=(START,), rows=4, budgets=(1, 2), attacks=("gga",))
+    study = replace(
+        TABLE, title="Defences", figure="Figure 4", paper={"standard": {"none": 5.0, "gga": 60.0}},
+        paper_data=("splice",), paper_budget=2,
+    )  # fmt: skip
+    outcome = study.run(workspace, size)
+    papers = [dict(zip(table.column("attack"), table.column("paper %"), strict=True)) for table in outcome.tables[:2]]
+    assert (papers[0]["none"], papers[0]["gga"]) == (5.0, None)
+    assert (papers[1]["none"], papers[1]["gga"]) == (5.0, 60.0)
+    titles = [outcome.figures[f"errors-budget{budget}"].get_suptitle() for budget in size.budgets]
+    assert ["Figure 4" in title for title in titles] == [False, True]
+
+
 def test_the_papers_differences_and_ratios(workspace: Workspace) -> None:
     size = Size(victims=(START, defended("PAdvT", START, "standard", budget=1, **SHORT)), rows=4, budgets=(1,),
                 attacks=("gga",))  # fmt: skip

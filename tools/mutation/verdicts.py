@@ -1,11 +1,12 @@
 """Verdicts on faults, kept in a file so that a run that was stopped goes on where it was."""
 
+import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from mutation.faults import PACKAGE, Mutant
+from mutation.faults import PACKAGE, ROOT, Mutant
 from mutation.reach import digest_of
 
 
@@ -18,7 +19,8 @@ class Verdict:
         number: which fault of its file.
         source: SHA-256 of the file it was put into.
         by: the test that noticed, "no end" for tests that did not end, or "" if none did.
-        tests: how many were run; 0 if no test runs that line.
+        tests: how many were chosen; 0 if no test runs that line.
+        version: of the tests that were chosen and of their files.
         seconds: of the trial.
     """
 
@@ -28,6 +30,7 @@ class Verdict:
     by: str
     tests: int
     seconds: float
+    version: str = ""
 
 
 class Verdicts:
@@ -45,9 +48,15 @@ class Verdicts:
         """The verdict on a fault in the file as it is now, if there is one."""
         return self._known.get((digest_of(PACKAGE / mutant.file), mutant.number))
 
-    def add(self, mutant: Mutant, by: str, tests: int, seconds: float) -> None:
+    def holds(self, mutant: Mutant, tests: Sequence[str]) -> bool:
+        """Whether there is a verdict that these tests would not change: the fault was noticed, or by none of them."""
+        known = self.get(mutant)
+        return known is not None and (bool(known.by) or known.version == _version(tests))
+
+    def add(self, mutant: Mutant, by: str, tests: Sequence[str], seconds: float) -> None:
         """Keeps a verdict."""
-        one = Verdict(mutant.name, mutant.number, digest_of(PACKAGE / mutant.file), by, tests, round(seconds, 2))
+        source, seconds = digest_of(PACKAGE / mutant.file), round(seconds, 2)
+        one = Verdict(mutant.name, mutant.number, source, by, len(tests), seconds, _version(tests))
         self._known[one.source, one.number] = one
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a") as file:
@@ -56,3 +65,9 @@ class Verdicts:
     def survivors(self, mutants: Iterable[Mutant]) -> list[Mutant]:
         """The faults that no test noticed."""
         return [mutant for mutant in mutants if (found := self.get(mutant)) and not found.by]
+
+
+def _version(tests: Sequence[str]) -> str:
+    """Changes with the tests that were chosen and with the files they are in."""
+    files = sorted({name.partition("::")[0] for name in tests})
+    return hashlib.sha256("\n".join([*tests, *(digest_of(ROOT / file) for file in files)]).encode()).hexdigest()[:16]

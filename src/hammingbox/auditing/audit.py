@@ -27,6 +27,7 @@ from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import Checkpoint
 from hammingbox.victims.of_model import victim
 from hammingbox.victims.open_model import open_model
+from hammingbox.victims.victim import Victim
 
 
 def audit(
@@ -39,7 +40,8 @@ def audit(
     budgets: Sequence[int | float | str] | None = None,
     immutable: Sequence[str] = (),
     forbidden: Mapping[str, Sequence[str]] | None = None,
-    rows_per_class: int = ROWS_PER_CLASS,
+    plausible: bool = False,
+    rows_per_class: int | None = ROWS_PER_CLASS,
     schema: TableSchema | Path | None = None,
     test: Path | str | Frame | None = None,
     like: Any = None,
@@ -68,7 +70,9 @@ def audit(
             names; else 1 to 3, or 1 to the budget of `threat`.
         immutable: columns an attacker cannot change.
         forbidden: for a column (or "*"), values an attacker cannot write.
-        rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer.
+        plausible: forbid two values, one of them written, that no row of the table has together.
+        rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer. None for every
+            row of the table.
         schema: a schema.toml, or what it contains; inferred by default.
         test: the rows to audit, where `table` only says which values columns have.
         like: a frame with the types the model was trained on. By default what the model says, or the columns file next
@@ -89,11 +93,13 @@ def audit(
     """
     reading = Reading() if test is None else Reading(test=Path(test)) if isinstance(test, str | Path) else None
     task = _task(table, label, schema, test, reading)
-    changes = SpaceChanges(tuple(immutable), forbidden)
+    changes = SpaceChanges(tuple(immutable), forbidden, plausible=plausible)
     if isinstance(threat, str | Path):
         threat, changes = task.space(replace(changes, threat=Path(threat))), SpaceChanges()
-    elif threat is not None and (immutable or forbidden):
-        raise InputError("expected `immutable` and `forbidden` or a `threat`, got both. Put them into the threat.")
+    elif threat is not None and (immutable or forbidden or plausible):
+        raise InputError(
+            "expected `immutable`, `forbidden` and `plausible`, or a `threat`, got both. Put them into the threat."
+        )
     space, largest = _space(threat)
     job = AuditJob(
         task=task,
@@ -110,9 +116,11 @@ def audit(
         executor=executor,
         what_if=what_if,
     )
+    if not isinstance(model, Checkpoint | Victim):  # these were built for the ids of the table
+        job = job.reaching(str(model) if isinstance(model, str | Path) else None)
     hint = table if hasattr(getattr(table, "dtypes", None), "items") else None  # pandas; polars has other types
     types = {"like": like, "hint": hint}
-    checkpoint, place = _opened(model, task.splits.schema, types, name, is_kept=folder is not None)
+    checkpoint, place = _opened(model, job.task.splits.schema, types, name, is_kept=folder is not None)
     if folder is not None:
         return run_audit(job, checkpoint, place, Path(folder), on_progress)
     temporary = mkdtemp(prefix="hammingbox-audit-")

@@ -1,7 +1,7 @@
 """An audit as a value, and how it is run: rows of every class, one strong attack, all doubts, a store and a report."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hammingbox.attacks import attack_named
@@ -14,12 +14,14 @@ from hammingbox.evaluation.drawing import Draw
 from hammingbox.problem import DEFAULT_MEMORY
 from hammingbox.report.comparison import Comparison, ComparisonJob, OnProgress, compare_attacks
 from hammingbox.report.measured_what_if import FOLDER, MeasuredWhatIf, can_freeze, measure_what_if
-from hammingbox.report.page.folder import write_report
+from hammingbox.report.page.folder import plausible_results, write_report
+from hammingbox.report.recorded_plausibility import note_plausibility
 from hammingbox.running.executor import Executor
+from hammingbox.running.reaching import reaching
 from hammingbox.running.store import open_store
 from hammingbox.running.tasks import SpaceChanges, Task
 from hammingbox.seeding import check_seed
-from hammingbox.settings import MOST_ROWS, whole_number
+from hammingbox.settings import MOST_TABLE_ROWS, whole_number
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.space import Space
 from hammingbox.threat.threat_model import LARGEST_BUDGET
@@ -43,7 +45,7 @@ class AuditJob:
     Attributes:
         task: the table, with what an attacker may do there by itself.
         split: which rows: "all", or a part of the table.
-        rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer.
+        rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer. None for all rows.
         budgets: changes allowed, or ticks where the space has prices.
         positive: the class whose rows an attacker wants to be taken for others.
         space: what an attacker may write; the table's own by default.
@@ -60,7 +62,7 @@ class AuditJob:
 
     task: Task
     split: str = ALL
-    rows_per_class: int = ROWS_PER_CLASS
+    rows_per_class: int | None = ROWS_PER_CLASS
     budgets: Sequence[int] = BUDGETS
     positive: str | None = None
     space: Space | None = None
@@ -80,7 +82,8 @@ class AuditJob:
         Raises:
             InputError: no budgets or attacks, an unknown attack, or a number that is out of range.
         """
-        whole_number("rows per class", self.rows_per_class, most=MOST_ROWS)
+        if self.rows_per_class is not None:
+            whole_number("rows per class", self.rows_per_class, most=MOST_TABLE_ROWS)
         if not self.budgets or not self.attacks:
             raise InputError("expected at least one budget and one attack, got none.")
         unit = None if self.space is None else self.space.unit
@@ -92,13 +95,27 @@ class AuditJob:
         whole_number("frozen columns", self.what_if, least=0, most=_MOST_FROZEN)
         check_seed(self.seed)
 
+    def reaching(self, model: str | None = None) -> "AuditJob":
+        """The same audit under a schema that knows what derived columns become, see `hammingbox.running.reaching`.
+
+        Args:
+            model: what a user names with --model.
+
+        Raises:
+            InputError: an unknown split, class, feature or category.
+        """
+        runs = self.comparison()
+        task, _, space = reaching(self.task, runs.rows, runs.space, [model])
+        return replace(self, task=task, space=space)
+
     def comparison(self) -> ComparisonJob:
         """The runs of this audit.
 
         Raises:
             InputError: an unknown split, class, feature or category.
         """
-        draw = Draw(per_class=self.rows_per_class, seed=self.rows_seed)
+        some = self.rows_per_class
+        draw = Draw(how="all") if some is None else Draw(per_class=some, seed=self.rows_seed)
         rows, reference = self.task.sample(self.split, draw, positive=self.positive)
         return ComparisonJob(
             data=self.task.name,
@@ -156,9 +173,10 @@ def run_audit(
     runs = job.comparison()
     with open_store(folder, create=True) as store:
         found = compare_attacks(runs, checkpoint, place, store, on_progress)
+        note_plausibility(store, folder, job.task.whole(ALL))
     measured = _what_if(job, runs, checkpoint, place, found, folder, on_column)
     write_report(folder, queried={found.weights: found.queried})
-    return Audit(found, folder, measured)
+    return Audit(found, folder, measured, plausible_results(folder, runs.space, runs.goal, found.weights))
 
 
 def _what_if(

@@ -14,6 +14,8 @@ from hammingbox.report.comparison import Comparison
 from hammingbox.report.measured_what_if import MeasuredWhatIf
 from hammingbox.report.page.folder import PAGE, read_contents
 from hammingbox.report.page.page import write_page
+from hammingbox.report.plausible_success import PlausibleLine
+from hammingbox.report.recorded_plausibility import read_notes
 from hammingbox.running.store import open_store
 
 
@@ -25,11 +27,13 @@ class Audit:
         comparison: the runs behind it.
         folder: of the store and the report.
         what_if: success on rows of the class of the headline with a column frozen; None where nothing was measured.
+        plausible: at each budget, what is left of success when rows that look odd do not count.
     """
 
     comparison: Comparison
     folder: Path
     what_if: MeasuredWhatIf | None = None
+    plausible: Sequence[PlausibleLine] = ()
 
     @property
     def classes(self) -> dict[int, ClassRates]:
@@ -82,7 +86,14 @@ class Audit:
             for run in store.runs():
                 mine = run.key.victim_sha256 == self.comparison.weights and run.name == wanted
                 if mine and run.key.budget == budget and run.rows:
-                    return frame_of(store.rows(run.id), store.schema(run), contents)
+                    rows, schema = store.rows(run.id), store.schema(run)
+                    frame = frame_of(rows, schema, contents)
+                    found = read_notes(self.folder).of(rows, schema.digest) if contents == "outcome" else None
+                    if found is not None:
+                        # One name per column: pandas and its stubs agree on item assignment only.
+                        frame["unseen_pairs"] = [count if count >= 0 else None for count in found[0].tolist()]
+                        frame["anomaly"] = found[1]
+                    return frame
         raise InputError(f"expected a budget of this audit ({', '.join(map(str, self.classes))}), got {budget}.")
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -90,9 +90,11 @@ def _claims(problem: Problem, net: OneHotNet | None) -> tuple[Tensor, Tensor, Te
         found = linear_worst_case(Terms.of(net, problem.candidates), pairs, problem.budget)
     worst, pair = pairs.worst(found.bounds, len(problem))
     radius = (worst <= -found.tolerance[:, None]).long().cumprod(1).sum(1)
-    place = radius.clamp(max=problem.budget - 1)[:, None]
-    witness = found.points(pair.gather(1, place)[:, 0], place[:, 0] + 1)
-    witness = torch.where((radius < problem.budget)[:, None], witness, 0)
+    witness = problem.clean_slots
+    open_ = (radius < problem.budget).nonzero()[:, 0]
+    if len(open_):
+        place = radius[open_]
+        witness[open_] = found.points(pair[open_, place], place + 1)
     return radius, witness, worst[:, -1] + found.tolerance
 
 

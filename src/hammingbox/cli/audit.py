@@ -8,7 +8,7 @@ import typer
 
 from hammingbox.auditing.job import ATTACKS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of, usual_budgets
 from hammingbox.auditing.result import Audit
-from hammingbox.cli.class_tables import show_class_budgets, show_what_if
+from hammingbox.cli.class_tables import show_class_budgets, show_plausible, show_what_if
 from hammingbox.cli.console import plain, print_json, progress, say
 from hammingbox.cli.findings import exit_if_nothing_attacked, show_findings
 from hammingbox.cli.options import (
@@ -24,6 +24,7 @@ from hammingbox.cli.options import (
     Memory,
     ModelName,
     ModelSpec,
+    Plausible,
     SchemaFile,
     Seed,
     ThreatFile,
@@ -36,13 +37,12 @@ from hammingbox.cli.options import (
     model_from,
 )
 from hammingbox.cli.own_file import reads_own_file
-from hammingbox.cli.sampling import Positive, RowsSeed
+from hammingbox.cli.sampling import ALL_ROWS, Positive, RowsSeed, rows_or_all
 from hammingbox.cli.workers import RayAddress, Workers, driver_device, executor_from
 from hammingbox.data.reading import Reading
 from hammingbox.report.page.folder import PAGE
 from hammingbox.running.store import FILE
 from hammingbox.running.tasks import Task
-from hammingbox.settings import MOST_ROWS
 
 
 @reads_own_file
@@ -59,7 +59,10 @@ def audit(
     model_name: ModelName = "",
     positive: Positive = None,
     rows_per_class: Annotated[
-        int, typer.Option(min=1, max=MOST_ROWS, help="Rows of each class, or all that it has.")
+        int,
+        typer.Option(
+            parser=rows_or_all, metavar="N|all", help="Rows of each class, or all that it has; all for every row."
+        ),
     ] = ROWS_PER_CLASS,
     budgets: Annotated[
         str | None,
@@ -87,6 +90,7 @@ def audit(
     schema_file: SchemaFile = None,
     threat: ThreatFile = None,
     function: Functions = None,
+    plausible: Plausible = False,
     sources: From = None,
     targets: To = None,
     seed: Seed = 0,
@@ -102,11 +106,11 @@ def audit(
     """Audits a model on a table: what falls to a few changed columns, per class and direction, with a report."""
     where = driver_device(device, ray)
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
-    space = task.space(changes_from(immutable, forbid, False, None, None, threat, function))
+    space = task.space(changes_from(immutable, forbid, False, None, None, threat, function, plausible))
     job = AuditJob(
         task=task,
         split=split or split_of(reading),
-        rows_per_class=rows_per_class,
+        rows_per_class=None if rows_per_class == ALL_ROWS else rows_per_class,
         budgets=budgets_from(budgets, space, usual_budgets(len(task.splits.schema.features))),
         positive=positive,
         space=space,
@@ -118,8 +122,9 @@ def audit(
         batch_size=batch_size,
         memory=memory * 2**20,
     )
-    steps = job.comparison().steps  # refuses what does not fit before a model is opened
-    checkpoint, place = model_from(victim, model, task.splits.schema, model_name, quiet=True)
+    job = job.reaching(model)  # refuses what does not fit before a model is opened
+    steps = job.comparison().steps
+    checkpoint, place = model_from(victim, model, job.task.splits.schema, model_name, quiet=True)
     checkpoint.victim.to(where)
     with progress() as bars, executor_from(workers, ray, device) as executor:
         bar = bars.add_task("audit", total=steps)
@@ -149,6 +154,8 @@ def _show(found: Audit, folder: Path) -> None:
         say(f"{plain(attack)} at budget {', '.join(map(str, refused))} was refused: {plain(reason)}")
     if found.what_if is not None and found.what_if.lines:
         show_what_if(found.what_if)
+    if found.plausible:
+        show_plausible(found.plausible)
     say(f"records: {plain(folder / FILE)}\nreport: {plain(folder / PAGE)}")
 
 
@@ -157,6 +164,7 @@ def _as_json(found: Audit) -> dict[str, object]:
         "headline": found.headline,
         "budgets": {budget: rates.to_json() for budget, rates in found.classes.items()},
         "what_if": None if found.what_if is None else found.what_if.to_json(),
+        "plausible": {str(line.budget): line.to_json() for line in found.plausible},
         "findings": [f"{finding.severity}: {finding.check}: {finding.seen}" for finding in found.findings],
         "records": str(found.folder / FILE),
         "report": str(found.folder / PAGE),

@@ -8,6 +8,7 @@ from hammingbox.evaluation.class_rates import ClassRates
 from hammingbox.evaluation.rates import Rate, WeightedRate
 from hammingbox.report.artefacts.table import MISSING, Column, Table, Value
 from hammingbox.report.measured_what_if import MeasuredWhatIf
+from hammingbox.report.plausible_success import PlausibleLine
 
 NONE = "none"
 """Stands for a rate of no rows."""
@@ -85,6 +86,19 @@ def show_what_if(measured: MeasuredWhatIf) -> None:
     lines = [("none", measured.now), *measured.lines.items()]
     rows = tuple((name, *(_percent(rate) for rate in line.values())) for name, line in lines)
     out.print(grid_of(Table("Success in % with a column frozen", columns, rows)))
+
+
+def show_plausible(lines: Sequence[PlausibleLine]) -> None:
+    """Prints what is left of success when rows that look odd do not count."""
+    whose = f"{plain(lines[0].of)} rows" if lines[0].of else "all rows"
+    say(f"[bold]would anybody notice[/]: success on {whose} in %, when only plausible rows count (a lower bound)")
+    headings = ("all", "no unseen pair", "typical", "both")
+    columns = (Column.text("budget"), *(Column.number(heading, ".1f") for heading in headings))
+    rows = tuple(
+        (str(line.budget), *(_percent(rate) for rate in (line.all_rows, line.seen, line.typical, line.both)))
+        for line in lines
+    )
+    out.print(grid_of(Table("Success in % against plausibility", columns, rows)))
 
 
 def show_totals(classes: ClassRates) -> None:

@@ -29,6 +29,7 @@ from hammingbox.cli.options import (
     ModelName,
     ModelSpecs,
     Neighbours,
+    Plausible,
     Protect,
     SchemaFile,
     Seed,
@@ -50,6 +51,8 @@ from hammingbox.evaluation.diagnose import diagnose_data
 from hammingbox.report.comparison import COMPARED, ORACLE, Comparison, ComparisonJob, compare_attacks
 from hammingbox.report.measured_what_if import FOLDER, MeasuredWhatIf, measure_what_if
 from hammingbox.report.page.folder import PAGE, write_report
+from hammingbox.report.recorded_plausibility import note_plausibility
+from hammingbox.running.reaching import reaching
 from hammingbox.running.store import FILE, MemoryStore, open_store
 from hammingbox.victims.checkpoint import Checkpoint
 
@@ -104,6 +107,7 @@ def compare(
     neighbours: Neighbours = None,
     threat: ThreatFile = None,
     function: Functions = None,
+    plausible: Plausible = False,
     batch_size: BatchSize = None,
     memory: Memory = 512,
     device: Device = "cpu",
@@ -125,7 +129,8 @@ def compare(
         raise InputError(f"expected one --model for --model-name, got {len(models or ())}. Compare them one by one.")
     task, where = Task.of(data, label, schema_file, data_dir, reading=reading), driver_device(device, ray)
     part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed, positive)
-    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat, function))
+    space = task.space(changes_from(immutable, forbid, full_space, protect, neighbours, threat, function, plausible))
+    task, part, space = reaching(task, part, space, models or ())
     job = ComparisonJob(
         data=data,
         rows=part,
@@ -153,6 +158,8 @@ def compare(
             if what_if is not None:
                 measured[found[-1].weights] = run_what_if(job, checkpoint, place, found[-1], what_if, out_dir)
     if out_dir is not None:
+        with open_store(out_dir, readonly=True) as store:
+            note_plausibility(store, out_dir, task.whole("all"))
         write_report(out_dir, queried={comparison.weights: comparison.queried for comparison in found})
     if json:
         print_json([

@@ -32,6 +32,7 @@ from hammingbox.cli.workers import RayAddress, Workers, driver_device, executor_
 from hammingbox.data.reading import Reading
 from hammingbox.evaluation.diagnose import Finding, by_severity, diagnose_data
 from hammingbox.running.probe import PROBES, probe_victim
+from hammingbox.running.reaching import reaching
 from hammingbox.running.tasks import SpaceChanges
 from hammingbox.settings import MOST_ROWS
 from hammingbox.threat.threat_model import ThreatModel
@@ -70,9 +71,11 @@ def diagnose(
 ) -> None:
     """Checks whether an evaluation of this victim would be sound; exit code 1 when a check says it is not."""
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
-    opened = model_from(victim, model, task.splits.schema)[0].victim.to(driver_device(device, ray))
+    where = driver_device(device, ray)
     part, _ = sample_from(task, "test", _at_most(rows, task), rows_per_class, draw, rows_seed, default=50)
     space = task.space(SpaceChanges(threat=threat, functions=tuple(function or ())))
+    task, part, space = reaching(task, part, space, [model])
+    opened = model_from(victim, model, task.splits.schema)[0].victim.to(where)
     threats = [ThreatModel(space, budget) for budget in sorted(budgets_from(budgets, space, (1, 2, 3)))]
     with progress() as bars, executor_from(workers, ray, device) as executor:
         bar = bars.add_task("diagnose", total=len(PROBES) * len(threats))

@@ -23,6 +23,7 @@ from hammingbox.threat.amount import amount_of
 from hammingbox.threat.goal import Goal, goal_between
 from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.space import Space
+from hammingbox.threat.threat_entries import amount_of as amount_in_ticks
 from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
 from hammingbox.victims.open_model import open_model
 
@@ -91,6 +92,12 @@ Functions = Annotated[
         "--function", help="package.module:name, a Python function that the file may use (repeatable).", metavar="NAME"
     ),
 ]
+Plausible = Annotated[
+    bool,
+    typer.Option(
+        "--plausible", help="Forbid two values that no row of the table has together (numbers of many values by range)."
+    ),
+]
 Neighbours = Annotated[
     Path | None, typer.Option(help="JSON of words and their neighbours, in place of WordNet's synonyms.")
 ]
@@ -104,6 +111,7 @@ def changes_from(
     neighbours: Path | None,
     threat: Path | None = None,
     functions: Sequence[str] | None = None,
+    plausible: bool = False,
 ) -> SpaceChanges:
     """What the options change about a data set's own S(x).
 
@@ -119,8 +127,9 @@ def changes_from(
     if functions and threat is None:
         raise InputError("expected --function with --threat, got it alone.")
     return SpaceChanges(
-        tuple(immutable or ()), forbidden, full, tuple(protect or ()), neighbours, threat, tuple(functions or ())
-    )
+        tuple(immutable or ()), forbidden, full, tuple(protect or ()), neighbours, threat, tuple(functions or ()),
+        plausible,
+    )  # fmt: skip
 
 
 def model_from(
@@ -226,7 +235,7 @@ def budgets_from(text: str | None, space: Space | None = None, default: Sequence
         return sorted(set(proposed or default))
     found: Sequence[int] = ()
     if unit is not None:
-        found = [unit.ticks(part.strip()) for part in text.split(",")]
+        found = [amount_in_ticks(part, unit) for part in text.split(",")]
     elif match := re.fullmatch(r"(\d{1,12})-(\d{1,12})", text.strip(), re.ASCII):
         found = range(int(match[1]), int(match[2]) + 1)
     elif re.fullmatch(r"\d{1,12}(,\d{1,12})*", text.strip(), re.ASCII):

@@ -18,8 +18,15 @@ _PRIOR = 0.5
 """Added to every count (Krichevsky and Trofimov 1981), so that what was never seen is unlikely and not impossible."""
 
 
+_FOLDS = 5
+
+
 class TypicalRows:
     """A distribution over rows, learned from some: every column depends on one other, the best tree of such pairs.
+
+    The rows it was learned from would look more typical than others from the same source, the more so the fewer they
+    are. So each of them is rated by a tree that was learned without it (in five parts): of new rows of the same source
+    about one in twenty has an anomaly of 0.95, and not one in four.
 
     Args:
         schema: what the ids mean.
@@ -29,19 +36,21 @@ class TypicalRows:
     def __init__(self, schema: Schema, ids: Codes) -> None:
         ids = ids[:: max(1, len(ids) // _MOST_ROWS)]
         self._codes = [_code_of(feature, ids[:, column]) for column, feature in enumerate(schema.features)]
-        self._sizes = [int(code.max()) + 2 for code in self._codes]  # one more, for what does not occur
+        sizes = [int(code.max()) + 2 for code in self._codes]  # one more, for what does not occur
         coded = self._coded(ids)
-        self._parents = _tree(coded, self._sizes)
-        self._tables = [_conditional(coded, column, parent, self._sizes) for column, parent in enumerate(self._parents)]
-        self._own = np.sort(self.log_likelihood(ids))
+        self._tree = _Tree(coded, sizes)
+        # A stride and no blocks: tables are often sorted.
+        folds = np.arange(len(coded)) % min(_FOLDS, len(coded))
+        own = [
+            _Tree(coded[folds != fold], sizes).log_likelihood(coded[folds == fold])
+            for fold in range(folds.max() + 1)
+            if (folds != fold).any()
+        ]
+        self._own = np.sort(np.concatenate(own)) if own else self._tree.log_likelihood(coded)
 
     def log_likelihood(self, ids: Codes) -> Float64[np.ndarray, "rows"]:
         """The logarithm of each row's probability."""
-        coded = self._coded(ids)
-        score = np.zeros(len(ids))
-        for column, (parent, table) in enumerate(zip(self._parents, self._tables, strict=True)):
-            score += table[coded[:, parent] if parent >= 0 else 0, coded[:, column]]
-        return score
+        return self._tree.log_likelihood(self._coded(ids))
 
     def more_typical(self, ids: Codes) -> Float64[np.ndarray, "rows"]:
         """The share of the learned rows that are more typical than each row: 0 is the most typical, 1 unlike all."""
@@ -49,6 +58,20 @@ class TypicalRows:
 
     def _coded(self, ids: Codes) -> Codes:
         return np.stack([code[ids[:, column]] for column, code in enumerate(self._codes)], 1)
+
+
+class _Tree:
+    """The tree of dependencies of coded rows, with its probabilities."""
+
+    def __init__(self, coded: Codes, sizes: list[int]) -> None:
+        self._parents = _tree(coded, sizes)
+        self._tables = [_conditional(coded, column, parent, sizes) for column, parent in enumerate(self._parents)]
+
+    def log_likelihood(self, coded: Codes) -> Float64[np.ndarray, "rows"]:
+        score = np.zeros(len(coded))
+        for column, (parent, table) in enumerate(zip(self._parents, self._tables, strict=True)):
+            score += table[coded[:, parent] if parent >= 0 else 0, coded[:, column]]
+        return score
 
 
 def _code_of(feature: Feature, seen: Int64[np.ndarray, "rows"]) -> Int64[np.ndarray, "categories"]:

@@ -1,16 +1,18 @@
 """Results that can be compared: runs on the same data. Clean rows are held once, attacked rows as changes to them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float32, Int64
+from jaxtyping import Float32, Float64, Int64
 
 from hammingbox.data.schema import Schema
 from hammingbox.evaluation.drawing import Sample
+from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
+from hammingbox.evaluation.run_totals import RunTotals
 from hammingbox.report.ragged_pairs import changes, likeliest
 from hammingbox.report.run_rows import RunFacts, RunRows
 from hammingbox.text.vocabulary import SPECIAL
@@ -68,11 +70,15 @@ class ResultSet:
         sample: how its rows were drawn and what they stand for, if that was noted.
         aim: the goal itself; None for any wrong class, or for a goal of a user's own.
         rules: what changes cost and what must hold between columns; None where only the number of changes counts.
+        rare: how many of the data's own rows hold a pair of values that no other row holds; None where nobody noted how
+            plausible broken rows are.
         runs: in the order they were added.
         numbers: of the clean rows in their source.
         labels: true classes of the clean rows.
         clean: each clean row once, as bytes of its ids.
         before: each victim's answers to clean rows.
+        whole: what all rows add up to, by victim, where only some are held here; see `hammingbox.report.large_results`.
+        distinct: clean rows, where only some are held here.
     """
 
     data: str
@@ -82,17 +88,34 @@ class ResultSet:
     sample: Sample | None = None
     aim: Goal | None = None
     rules: Rules | None = None
+    rare: Rate | None = None
     runs: list[RunRows] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     labels: list[int] = field(default_factory=list)
     clean: list[bytes] = field(default_factory=list, repr=False)
     before: dict[str, CleanAnswers] = field(default_factory=dict, repr=False)
+    whole: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    distinct: int = 0
     _places: dict[tuple[int, int, bytes], int] = field(default_factory=dict, repr=False)
+
+    def empty(self) -> "ResultSet":
+        """The same without runs and rows."""
+        return ResultSet(self.data, self.schema, self.space, self.goal, self.sample, self.aim, self.rules)
+
+    @property
+    def rows(self) -> int:
+        """Distinct clean rows, those included that are not held here."""
+        return self.distinct if self.whole else len(self.clean)
 
     @property
     def unit(self) -> Unit | None:
         """What budgets count, if it is money."""
         return None if self.rules is None else self.rules.unit
+
+    @property
+    def derived_columns(self) -> frozenset[int]:
+        """Columns that are computed from others whenever a row is written."""
+        return frozenset() if self.rules is None else frozenset(each.column for each in self.rules.derived)
 
     @property
     def budget_label(self) -> str:
@@ -149,8 +172,21 @@ class ResultSet:
         joined = np.frombuffer(b"".join(self.clean), dtype=_ID)
         return joined.reshape(len(self.clean), len(self.schema.features)).astype(np.int64)
 
-    def add(self, facts: RunFacts, rows: Rows | None) -> None:
-        """Adds a run; None for a run that was refused."""
+    def add(
+        self,
+        facts: RunFacts,
+        rows: Rows | None,
+        plausibility: tuple[Int64[np.ndarray, "rows"], Float64[np.ndarray, "rows"]] | None = None,
+        totals: RunTotals | None = None,
+    ) -> None:
+        """Adds a run; None for a run that was refused.
+
+        Args:
+            facts: what the run is.
+            rows: its rows.
+            plausibility: unseen pairs and anomalies of its rows, if they were noted.
+            totals: what all its rows add up to, where `rows` are only some of them.
+        """
         if rows is None:
             self.runs.append(RunRows.empty(facts))
             return
@@ -158,10 +194,11 @@ class ResultSet:
         place = self._place(rows.numbers.tolist(), labels.tolist(), clean)
         self.before.setdefault(facts.victim, CleanAnswers()).add(place, rows.clean_logits.float().numpy())
         logits = rows.logits.double().numpy()
+        pairs, anomaly = plausibility or (np.full(len(rows), -1), np.full(len(rows), np.nan))
         self.runs.append(
             RunRows(
                 facts=facts,
-                summary=rows.summary(),
+                summary=rows.summary() if totals is None else totals.summary(),
                 place=place,
                 correct=rows.correct.numpy(),
                 attacked=rows.attacked.numpy(),
@@ -174,6 +211,9 @@ class ResultSet:
                 stage=rows.stage.numpy(),
                 changes=changes(clean, written),
                 after=likeliest(logits, labels),
+                unseen_pairs=pairs,
+                anomaly=anomaly,
+                totals=totals,
             )
         )
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Float64, Int64
 
 from hammingbox.attacks import ATTACKS, Attack
 from hammingbox.evaluation.rates import Rate
+from hammingbox.evaluation.run_totals import RunTotals
 from hammingbox.report.ragged_pairs import Ragged
 
 
@@ -67,6 +68,11 @@ class RunRows:
         stage: of an ensemble; 0 for an attack of one stage.
         changes: the changed features and what was written there.
         after: the likeliest classes after the attack.
+        unseen_pairs: of broken rows: pairs of values that the data never shows together; -1 where nobody noted it, and
+            for other rows.
+        anomaly: of broken rows: the share of the data's rows of the predicted class that are more typical; NaN where
+            it is not known.
+        totals: what all rows of the run add up to, where the arrays hold only some of them.
     """
 
     facts: RunFacts
@@ -83,16 +89,37 @@ class RunRows:
     stage: Int64[np.ndarray, "rows"]
     changes: Ragged
     after: Ragged
+    unseen_pairs: Int64[np.ndarray, "rows"]
+    anomaly: Float64[np.ndarray, "rows"]
+    totals: RunTotals | None = None
 
     @staticmethod
     def empty(facts: RunFacts) -> "RunRows":
         """A run that was refused."""
         numbers, masks = np.empty(0, np.int64), np.empty(0, np.bool_)
         pairs = Ragged(numbers, numbers, numbers)
-        return RunRows(facts, {}, numbers, *(masks,) * 4, *(numbers,) * 5, changes=pairs, after=pairs)
+        return RunRows(
+            facts, {}, numbers, *(masks,) * 4, *(numbers,) * 5, changes=pairs, after=pairs,
+            unseen_pairs=numbers, anomaly=np.empty(0, np.float64),
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.place)
+
+    @property
+    def rows(self) -> int:
+        """All rows of the run, those included that are not held here."""
+        return int(self.summary.get("rows", 0))
+
+    @property
+    def hits(self) -> int:
+        """Rows that it broke, those included that are not held here."""
+        return int(self.summary.get("success", 0))
+
+    @property
+    def changed(self) -> int:
+        """Changes in the rows that it broke."""
+        return int(self.distance[self.broken].sum()) if self.totals is None else self.totals["distance"]
 
     @property
     def success_rate(self) -> Rate:

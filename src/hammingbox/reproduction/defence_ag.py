@@ -110,6 +110,7 @@ DEFENCE_AG = DefenceTableWithCurves(
     },
     paper=_PAPER | {f"{line}, wide": values for line, values in _PAPER.items()},
     paper_data=("ag_news", "ag_news_paper"),
+    paper_budget=4,
     reasons=(
         *_REASONS,
         "In the cpu preset all nets have 384 channels, and no characters are blanked in training, which is itself a "

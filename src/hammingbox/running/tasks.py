@@ -15,10 +15,15 @@ from hammingbox.text.synonyms import read_neighbours
 from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.rules.function import functions_named
+from hammingbox.threat.rules.rules import Rules
+from hammingbox.threat.rules.seen_together import SeenTogether
 from hammingbox.threat.space import FullSpace, Space
 from hammingbox.threat.synonym_space import SynonymSpace
 from hammingbox.threat.table_space import TableSpace
 from hammingbox.threat.threat_file import read_threat
+
+PLAUSIBLE = "--plausible"
+"""The name of the relation that forbids what the data never shows."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class SpaceChanges:
         neighbours: a file of words and their neighbours, in place of WordNet's synonyms.
         threat: a threat.toml: what changes cost, and what must hold between columns.
         functions: Python functions that the threat.toml may use, as package.module:name.
+        plausible: forbid what the data never shows: two values, one of them written, that no row has together.
     """
 
     immutable: Sequence[str] = ()
@@ -42,6 +48,7 @@ class SpaceChanges:
     neighbours: Path | None = None
     threat: Path | None = None
     functions: Sequence[str] = ()
+    plausible: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ class Task:
         """
         parts = {"train": self.splits.train, "validation": self.splits.validation, "test": self.splits.test}
         if split == "all":
-            return Dataset.join(list(parts.values()))
+            return self.splits.whole()
         if split not in parts:
             raise unknown_name("split", split, [*parts, "all"])
         return parts[split]
@@ -121,7 +128,9 @@ class Task:
         Raises:
             InputError: no such part or class, or fewer rows.
         """
-        whole = self.whole(split)
+        # All rows are taken in the order of the file: stores and large tables are written and read from end to end.
+        in_order = draw.how == "all" and split == "all"
+        whole = self.splits.by_number() if in_order else self.whole(split)
         if positive is not None and positive not in whole.schema.classes:
             raise unknown_name("class", positive, whole.schema.classes)
         rows = draw_rows(whole, draw)
@@ -138,11 +147,32 @@ class Task:
         """
         changes = changes or SpaceChanges()
         base = self._columns(changes)
-        if changes.threat is None:
+        rules = Rules(self.splits.schema)
+        budgets: tuple[int, ...] = ()
+        if changes.threat is not None:
+            known = self.splits.train if len(self.splits.train) else self.splits.test
+            found = read_threat(changes.threat, self.splits.schema, known, functions=functions_named(changes.functions))
+            rules, budgets = found.rules, found.budgets
+        elif not changes.plausible:
             return base
-        known = self.splits.train if len(self.splits.train) else self.splits.test
-        found = read_threat(changes.threat, self.splits.schema, known, functions=functions_named(changes.functions))
-        return RuledSpace(base, found.rules, found.budgets)
+        return RuledSpace(base, self._plausible(rules) if changes.plausible else rules, budgets)
+
+    def _plausible(self, rules: Rules) -> Rules:
+        """Rules that also forbid what no row of the whole data set shows.
+
+        Raises:
+            InputError: texts, or columns of too many values.
+        """
+        schema = self.splits.schema
+        names = [feature.name for feature in schema.features]
+        try:
+            seen = SeenTogether.of_rows(schema, names, self.whole("all").ids.long(), PLAUSIBLE, ranges=True)
+        except InputError as error:
+            raise InputError(
+                f"expected a table of few categories for --plausible, got another ({str(error).rstrip('.')}). Write "
+                'kind = "seen_together" with some of its columns into a threat.toml.'
+            ) from error
+        return replace(rules, relations=(*rules.relations, seen))
 
     def _columns(self, changes: SpaceChanges) -> Space:
         """What may be written, column by column."""

@@ -18,8 +18,8 @@ from hammingbox.studies.recipe import Recipe
 from hammingbox.studies.statistics import over_seeds
 from hammingbox.studies.study import Size
 
-OfPaper = Callable[[Recipe, str, set[str]], float | None]
-"""The paper's error of a line under an attack, given the attacks that ran."""
+OfPaper = Callable[[Recipe, str, int, set[str]], float | None]
+"""The paper's error of a line under an attack at a budget, given the attacks that ran."""
 
 
 def bar_figures(titles: Mapping[int, str], grid: Grid, size: Size, of_paper: OfPaper) -> dict[str, Figure]:
@@ -42,7 +42,7 @@ def bar_figures(titles: Mapping[int, str], grid: Grid, size: Size, of_paper: OfP
                 ran = {cell.attack for cell in cells if cell.runs}
                 bars[short] = [
                     None if (found := line_errors(cells, attack)) is None
-                    else _measured(found, of_paper(line, attack, ran))
+                    else _measured(found, of_paper(line, attack, budget, ran))
                     for attack in attacks
                 ]  # fmt: skip
             panels.append(BarPanel(name, attacks, bars))

@@ -57,6 +57,7 @@ class DefenceTable(Study):
     Attributes:
         paper: the paper's error in % by victim label and attack; attack "none" is the clean error.
         paper_data: the data sets of the paper's numbers; victims of other data are shown without them.
+        paper_budget: the budget of the paper's numbers, shown at no other; None if they are from every budget shown.
         renamed: the paper's name of an attack, where it differs from ours.
         figure: the paper's figure of these bars, such as "Figure 3".
         compared: pairs of labels, the one whose error should be lower first; see `matching_pairs`.
@@ -69,6 +70,7 @@ class DefenceTable(Study):
 
     paper: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     paper_data: tuple[str, ...] = ()
+    paper_budget: int | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
     figure: str = ""
     compared: tuple[tuple[str, str], ...] = ()
@@ -126,7 +128,7 @@ class DefenceTable(Study):
     def _row(self, grid: Grid, recipe: Recipe, attack: str, budget: int) -> tuple[Value, ...]:
         cells = evaluated(grid, recipe, budget)
         found = line_errors(cells, attack)
-        paper = self._of_paper(recipe, attack, {cell.attack for cell in cells})
+        paper = self._of_paper(recipe, attack, budget, {cell.attack for cell in cells})
         shown = f"{attack} ({self.renamed[attack]})" if attack in self.renamed else attack
         if found is None:
             return (recipe.name, shown, None, None, None, None, None, None, paper, None)
@@ -188,13 +190,15 @@ class DefenceTable(Study):
     ) -> tuple[float, float] | None:
         """The paper's errors of two lines in %, if it has both."""
         one, two = (
-            self._of_paper(line, attack, {cell.attack for cell in evaluated(grid, line, budget)}) for line in pair
+            self._of_paper(line, attack, budget, {cell.attack for cell in evaluated(grid, line, budget)})
+            for line in pair
         )
         return None if one is None or two is None else (one, two)
 
-    def _of_paper(self, recipe: Recipe, attack: str, ran: set[str]) -> float | None:
+    def _of_paper(self, recipe: Recipe, attack: str, budget: int, ran: set[str]) -> float | None:
         """The paper's error. Its strongest attack is chosen among those that ran here."""
-        values = self.paper.get(recipe.label, {}) if recipe.data in self.paper_data else {}
+        applies = recipe.data in self.paper_data and (attack == CLEAN or self.paper_budget in (None, budget))
+        values = self.paper.get(recipe.label, {}) if applies else {}
         if attack == STRONGEST:
             return max((value for name, value in values.items() if name in ran), default=None)
         return values.get(attack)
@@ -203,9 +207,10 @@ class DefenceTable(Study):
         """Bars for every budget, and the error against the budget where there are several."""
         if not self.draws_bars:
             return {}
-        of_paper = f" ({self.figure} of the paper)" if self.figure else ""
         titles = {
-            budget: f"{self.title}: error under each attack, budget {budget}{of_paper}" for budget in size.budgets
+            budget: f"{self.title}: error under each attack, budget {budget}"
+            + (f" ({self.figure} of the paper)" if self.figure and self.paper_budget in (None, budget) else "")
+            for budget in size.budgets
         }
         return bar_figures(titles, grid, size, self._of_paper) | budget_figures(self.title, grid, size)
 

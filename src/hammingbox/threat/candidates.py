@@ -75,6 +75,11 @@ class Candidates:
         """Columns without options of their own, which are computed from others when a row is written."""
         return ()
 
+    @property
+    def priced(self) -> bool:
+        """Whether a budget counts ticks and not changes."""
+        return False
+
     def purse(self, _budget: int) -> Purse | None:
         """What each row may spend under a budget; None where only the number of changes counts."""
         return None

@@ -45,7 +45,12 @@ class Reachable:
 
 
 def with_reachable(
-    data: Dataset, space: Space, rules: Rules, *, functions: Mapping[str, Keeps] | None = None
+    data: Dataset,
+    space: Space,
+    rules: Rules,
+    *,
+    functions: Mapping[str, Keeps] | None = None,
+    most: int = MOST_VALUES,
 ) -> Reachable:
     """Extends the schema by the numbers and dates that derived columns can take.
 
@@ -58,9 +63,10 @@ def with_reachable(
         space: what may be written, column by column.
         rules: with derived columns.
         functions: the code of functions of one's own among the rules.
+        most: the largest number of new values of one column.
 
     Raises:
-        InputError: a column would get more than `MOST_VALUES` values, or a space or a function that cannot be built
+        InputError: a column would get more than `most` values, or a space or a function that cannot be built
             again for another schema.
     """
     added: dict[str, int] = {}
@@ -74,9 +80,9 @@ def with_reachable(
             found, whole = _numbers_of(data.batch([row])[0], space, rules, place)
             numbers |= found
             is_whole = is_whole and whole
-            if len(numbers) > MOST_VALUES:
+            if len(numbers) > most:
                 raise InputError(
-                    f"expected at most {MOST_VALUES:,} new values of the derived column {feature.name!r}, got more. "
+                    f"expected at most {most:,} new values of the derived column {feature.name!r}, got more. "
                     "Attack fewer rows, or offer fewer values of its inputs."
                 )
         new = _extended(feature, numbers)
@@ -153,11 +159,6 @@ def _extended(feature: Feature, numbers: set[float]) -> Feature:
 
 def _moved(data: Dataset, column: int, feature: Feature) -> tuple[Dataset, Schema]:
     """The same rows under a schema in which one column has more values."""
-    old = data.schema.features[column]
-    place = {text: i for i, text in enumerate(feature.categories)}
-    table = torch.tensor([place[text] for text in old.categories], dtype=torch.int64, device="cpu")
     features = tuple(feature if i == column else own for i, own in enumerate(data.schema.features))
     schema = Schema(features, data.schema.classes)
-    ids = data.ids.long().clone()
-    ids[:, column] = table.to(ids.device)[ids[:, column]]
-    return Dataset(schema, ids, data.labels, data.name, data.numbers), schema
+    return data.in_schema(schema), schema

@@ -24,11 +24,11 @@ RELATION = {
     "implies": ("if", "then"),
     "one_hot": ("columns", "on", "least", "most"),
     "if_written": ("column", "values", "then"),
-    "seen_together": ("columns",),
+    "seen_together": ("columns", "ranges"),
     "function": ("function", "columns"),
 }
 """The entries of each kind of relation, besides kind, name and agree."""
-OPTIONAL = ("table", "allowed", "on", "least", "most", "values")
+OPTIONAL = ("table", "allowed", "on", "least", "most", "values", "ranges")
 CANNOT_WORD = "cannot"
 OPEN = "*"
 """An open end of a range."""
@@ -56,6 +56,11 @@ def price_of(value: Any, unit: Unit | None) -> int:
     """
     if value == CANNOT_WORD:
         return CANNOT
+    number = decimal_of(value)
+    if number is not None and number < 0:
+        raise InputError(
+            f'expected an amount of at least 0, got {_plain(value)}. A change that nobody can make costs "cannot".'
+        )
     return amount_of(value, unit)
 
 
@@ -72,11 +77,11 @@ def amount_of(value: Any, unit: Unit | None) -> int:
         if currency.strip() and currency.strip() != unit.currency:
             raise InputError(
                 f"expected an amount in {unit.currency or 'the unit, without a currency'}, got {value!r:.80}. "
-                "Convert it, or change currency at the top."
+                "Convert it, or change currency at the top of the threat file."
             )
         value = number
     if decimal_of(value) is None:
-        raise InputError(f'expected an amount such as 0.1, or "cannot" as a price, got {value!r:.80}.')
+        raise InputError(f'expected an amount such as 0.1 (or "cannot" as a price), got {value!r:.80}.')
     return unit.ticks(value)
 
 
@@ -141,8 +146,13 @@ def whole_in(value: Any, what: str, least: int = 1) -> int:
         InputError: it is none, or too small.
     """
     if type(value) is not int or not least <= value <= 10**9:
-        raise InputError(f"expected {what} as a whole number of at least {least}, got {value!r:.80}.")
+        raise InputError(f"expected {what} as a whole number of at least {least}, got {_plain(value)}. Correct it.")
     return value
+
+
+def _plain(value: Any) -> str:
+    """As the file writes it: numbers with a point are read as decimals."""
+    return str(value) if isinstance(value, Decimal) else f"{value!r:.80}"
 
 
 def decimal_in(value: Any, what: str) -> Decimal:

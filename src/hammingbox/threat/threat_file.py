@@ -123,7 +123,7 @@ class _Reader:
         with self._lines.at("budgets"):
             stated = self._value.get("budgets", [])
             listed = stated if isinstance(stated, list) else [stated]
-            budgets = [whole_in(b, "budgets") if unit is None else amount_of(b, unit) for b in listed]
+            budgets = [whole_in(b, "budgets without a unit") if unit is None else amount_of(b, unit) for b in listed]
             if len(set(budgets)) < len(budgets):
                 raise InputError("expected distinct budgets, got one twice. Delete it.")
             return tuple(sorted(budgets))

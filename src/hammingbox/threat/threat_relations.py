@@ -63,7 +63,10 @@ def relation_of(entry: Any, schema: Schema, data: Dataset | None, functions: Map
         columns = (
             [f.name for f in schema.features] if entry["columns"] == _EVERY else names_in(entry["columns"], "columns")
         )
-        return SeenTogether.of_rows(schema, columns, _rows(data).ids.long(), name)
+        ranges = entry.get("ranges", False)
+        if not isinstance(ranges, bool):
+            raise InputError(f"expected ranges = true or false, got {ranges!r:.80}.")
+        return SeenTogether.of_rows(schema, columns, _rows(data).ids.long(), name, ranges=ranges)
     function = check_function_name(entry["function"])
     if function not in functions:
         raise function_not_passed(function)

@@ -72,7 +72,7 @@ def open_model(
         InputError: model and table do not fit.
         VictimError: it cannot answer a row of the table, or a service is down.
     """
-    if is_url(spec) or _is_object(spec):
+    if is_url(spec) or is_object(spec):
         if not named_by_user:
             raise FileError(
                 f"expected a model that can be opened without running code or sending rows, got {spec!r}. "
@@ -94,7 +94,7 @@ def open_model(
 
 def is_model(place: str) -> bool:
     """Whether a place is one that `--model` takes and `--victim` does not: a model file, a URL or a Python object."""
-    if is_url(place) or _is_object(place) or Path(place).suffix.lower() in FILES:
+    if is_url(place) or is_object(place) or Path(place).suffix.lower() in FILES:
         return True
     try:
         return _is_transformers(Path(place))
@@ -186,7 +186,8 @@ def _holds_code(path: Path) -> FileError:
     )
 
 
-def _is_object(spec: str) -> bool:
+def is_object(spec: str) -> bool:
+    """Whether this is the name of a Python object, as package.module:object."""
     return _OBJECT.fullmatch(spec) is not None and not Path(spec).exists()
 
 

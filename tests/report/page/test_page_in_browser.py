@@ -5,10 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
+from hammingbox.data.dataset import Dataset
 from hammingbox.evaluation.rows import Rows
 from hammingbox.report.page.folder import write_report
 from hammingbox.report.page.page import Contents, write_page
+from hammingbox.report.recorded_plausibility import note_plausibility
 from hammingbox.running.store import open_store
 from hammingbox.text.tokens import join_words
 from toys import toy_schema
@@ -349,3 +352,17 @@ def test_an_old_browser_and_one_without_scripts_get_a_message(page: Page, folder
         assert page.run("document.querySelectorAll('svg.chart').length") >= 3
     finally:
         page.send("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_a_row_says_how_odd_it_is(page: Page, tmp_path: Path) -> None:
+    fill(tmp_path, TABLE)
+    ids = torch.randint(0, 2, (300, len(TABLE.features)), generator=torch.Generator().manual_seed(0))
+    with open_store(tmp_path, readonly=True) as store:
+        note_plausibility(store, tmp_path, Dataset(TABLE, ids, torch.arange(300) % len(TABLE.classes)))
+    write_report(tmp_path)
+    show(page, tmp_path)
+    choose(page, status="0", order="odd")
+    shown = page.run("[...document.querySelectorAll('.entry .facts')].map((e) => e.textContent)")
+    pairs = [0 if "no unseen pair" in text else int(re.search(r"(\d+) unseen pair", text)[1]) for text in shown]
+    assert pairs == sorted(pairs)
+    assert all(re.search(r"\d+ % of the \S.* rows are more typical", text) for text in shown)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hammingbox.errors import InputError
-from hammingbox.threat.rules.unit import MOST_TICKS, Unit
+from hammingbox.threat.rules.unit import MOST_TICKS, Unit, decimal_of
 
 EURO = Unit(Decimal("0.1"), "EUR")
 
@@ -46,3 +46,18 @@ def test_a_unit_is_stored_exactly() -> None:
     assert Unit.from_json(EURO.to_json()) == EURO
     assert EURO.text(2) == "0.2 EUR"
     assert Unit.of("5").text(2) == "10", "no currency"
+
+
+def test_the_most_and_the_smallest_amounts() -> None:
+    assert MOST_TICKS == 1_099_511_627_776
+    assert Unit.of(1).ticks(MOST_TICKS) == MOST_TICKS
+    with pytest.raises(InputError, match="Choose a larger unit"):
+        Unit.of(1).ticks(MOST_TICKS + 1)
+    for fits, too_much in (("9e20", "1e21"), ("1e-20", "9e-21"), ("1" * 15, "1" * 16), ("-9e20", "-1e21")):
+        assert decimal_of(fits) == Decimal(fits)
+        assert decimal_of(too_much) is None
+    assert decimal_of("0e99") == 0, "nothing is nothing, however it is written"
+    assert decimal_of(0.1) == Decimal("0.1")
+    with pytest.raises(InputError, match="positive amount"):
+        Unit(Decimal(0))
+    assert EURO.text(0) == "0 EUR"

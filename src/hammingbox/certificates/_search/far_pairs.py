@@ -6,6 +6,7 @@ linear in that output, moves by the sum of what each change moves it by alone. S
 the passes of single changes: 60 positions, 3 other letters and R = 6 leave about 6,000 passes of 16,000.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor
 from hammingbox.attacks._search.incumbent import Incumbent
 from hammingbox.attacks._search.points import moved
 from hammingbox.problem import Problem
+from hammingbox.types import Logits, PointRows, PointSlots
 from hammingbox.victims.zoo.cnn import ConvNet
 
 _DOUBT = 1e-4
@@ -29,11 +31,13 @@ class Singles(NamedTuple):
         hidden: the first dense layer of the clean row.
         delta: what each option moves it by; 0 where it is no move.
         impact: the best loss of each feature.
+        worst: an upper bound on the margins of pairs that were computed, not asked for; pairs raise it.
     """
 
     hidden: Float[Tensor, "batch hidden"]
     delta: Float[Tensor, "batch options hidden"]
     impact: Float[Tensor, "batch features"]
+    worst: Float[Tensor, "batch"]
 
 
 def try_singles(victim: ConvNet, problem: Problem, best: Incumbent) -> Singles:
@@ -53,16 +57,15 @@ def try_singles(victim: ConvNet, problem: Problem, best: Incumbent) -> Singles:
         scores = problem.judge(rows, victim.dense_output(now))
         best.offer(rows, slots, *scores)
         loss[rows, options], delta[rows, options] = scores.loss, now - hidden[rows]
-    return Singles(hidden, delta, layout.reduce(loss, lambda rectangle: rectangle.amax(-1)))
+    impact = layout.reduce(loss, lambda rectangle: rectangle.amax(-1))
+    return Singles(hidden, delta, impact, torch.full_like(hidden[:, 0], -torch.inf))
 
 
-def try_far_pairs(
-    victim: ConvNet, problem: Problem, best: Incumbent, singles: Singles, far: Int64[Tensor, "sets 2"]
-) -> None:
+def try_far_pairs(victim: ConvNet, problem: Problem, best: Incumbent, singles: Singles) -> None:
     """Tries every pair of changes of features that are far apart. Cost: a pass only for pairs that may break a row."""
     layout = problem.candidates.layout
-    is_far = torch.zeros(layout.features, layout.features, dtype=torch.bool, device=far.device)
-    is_far[far[:, 0], far[:, 1]] = True
+    position = torch.arange(layout.features, device=problem.rows.device)
+    is_far = position - position[:, None] > 2 * victim.reach  # each pair once
     for row in (~best.fooled & ~best.settled).nonzero()[:, 0].tolist():
         options = problem.candidates.moves[row].nonzero()[:, 0]
         owner = layout.feature_of[options]
@@ -76,14 +79,40 @@ def try_far_pairs(
                 for a, b in zip(first.split(8192), second.split(8192), strict=True)
             ]
         )
-        margin = problem.goal.take(torch.full_like(first, row)).margin(logits)
-        doubt = _DOUBT * logits.abs().amax(1).clamp(min=1.0)
-        likely = (margin > -doubt).nonzero()[:, 0]
-        likely = likely[margin[likely].argsort(descending=True)]
-        for part in likely.split(64):
-            rows = torch.full_like(part, row)
-            slots = moved(problem, problem.clean_slots[rows], options[first[part]])
-            slots = moved(problem, slots, options[second[part]])
-            best.offer(rows, slots, *problem.score(rows, slots))
-            if bool(best.fooled[row]):
-                break
+
+        def slots(part: Tensor, first: Tensor = options[first], second: Tensor = options[second]) -> PointSlots:
+            one = moved(problem, problem.clean_slots[:1].expand(len(part), -1), first[part])
+            return moved(problem, one, second[part])
+
+        ask_where_in_doubt(problem, best, singles, torch.full_like(first, row), logits, slots)
+
+
+def ask_where_in_doubt(
+    problem: Problem,
+    best: Incumbent,
+    singles: Singles,
+    rows: PointRows,
+    logits: Logits,
+    slots: Callable[[Int64[Tensor, "some"]], PointSlots],
+) -> None:
+    """Asks the victim about points whose computed logits meet the goal, or nearly so; until their rows are broken.
+
+    Args:
+        problem: of all rows.
+        best: where these points go.
+        singles: whose bound rises.
+        rows: of the points.
+        logits: computed, not asked for.
+        slots: the slots of some of the points.
+    """
+    margin = problem.goal.take(rows).margin(logits)
+    reach = margin + _DOUBT * logits.abs().amax(1).clamp(min=1.0)
+    singles.worst.scatter_reduce_(0, rows, reach, "amax")
+    likely = (reach > 0).nonzero()[:, 0]
+    likely = likely[margin[likely].argsort(descending=True)]
+    while len(likely):
+        part = likely[:64]
+        written = slots(part)
+        best.offer(rows[part], written, *problem.score(rows[part], written))
+        likely = likely[64:]
+        likely = likely[~best.fooled[rows[likely]]]

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Float64, Int64
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
+from hammingbox.certificates._search.option_grid import OptionGrid
 from hammingbox.certificates._search.pairs import Pairs
 from hammingbox.certificates.base import rounding
 from hammingbox.threat.candidates import Candidates
@@ -28,14 +29,6 @@ class WorstCase(NamedTuple):
     points: Callable[[Int64[Tensor, "batch"], Int64[Tensor, "batch"]], Slots]
 
 
-class _Grid(NamedTuple):
-    """The valid options of every feature side by side, the clean one first, padded to the largest number."""
-
-    ids: Int64[Tensor, "batch features places"]
-    valid: Bool[Tensor, "batch features places"]
-    slots: Int64[Tensor, "batch features places"]
-
-
 def window_worst_case(victim: Windows, candidates: Candidates, pairs: Pairs, budget: int) -> WorstCase:
     """Exact worst cases of all pairs, by a dynamic programme.
 
@@ -44,7 +37,7 @@ def window_worst_case(victim: Windows, candidates: Candidates, pairs: Pairs, bud
     pairs x budget x options ** width operations. Pairs are the last axis of every tensor, so that all of them are
     computed side by side.
     """
-    grid, width = _grid(candidates), victim.width
+    grid, width = OptionGrid.of(candidates), victim.width
     gains = _gains(victim, grid, pairs)  # (windows, options, ..., options, pairs)
     value = _start(grid, pairs, width, budget)  # (changes, options, ..., options, pairs)
     # Taking an option other than the clean one, which is the first, uses one change more.
@@ -70,32 +63,22 @@ def window_worst_case(victim: Windows, candidates: Candidates, pairs: Pairs, bud
     return WorstCase(bounds, rounding(magnitude), points)
 
 
-def _grid(candidates: Candidates) -> _Grid:
-    layout = candidates.layout
-    slots = torch.arange(int(layout.widths.max()), device=layout.widths.device)
-    exists = slots < layout.widths[:, None]
-    options = layout.starts[:, None] + torch.where(exists, slots, 0)
-    valid = candidates.valid[:, options] & exists
-    most = int(candidates.counts.max()) if len(candidates) else 1
-    order = (~valid).to(torch.uint8).argsort(dim=2, stable=True)[:, :, :most]
-    return _Grid(candidates.ids[:, options].gather(2, order), valid.gather(2, order), order)
-
-
-def _gains(victim: Windows, grid: _Grid, pairs: Pairs) -> Float64[Tensor, "windows *options pairs"]:
+def _gains(victim: Windows, grid: OptionGrid, pairs: Pairs) -> Float64[Tensor, "windows *options pairs"]:
     """What each combination of options of each window adds to each pair; minus infinity for an invalid last option."""
     width, windows, options = victim.width, len(victim.starts), grid.ids.shape[2]
-    rows, weight = pairs.rows, victim.scores.weight.detach().double()
+    rows, weight = pairs.rows, victim.table().detach().double()
     # One column of differences for each pair of classes that occurs.
     kinds, kind = torch.unique(torch.stack([pairs.wins, pairs.loses]), dim=1, return_inverse=True)
     table, columns = weight[:, kinds[0]] - weight[:, kinds[1]], kinds.shape[1]
-    number = columns * victim.starts.view(-1, *(1,) * (width + 1))
-    for place in range(width):
-        own = grid.ids[:, place : place + windows] * (
-            columns * victim.radix[:, place, None]
-        )  # (batch, windows, options)
-        axes = (*(1,) * place, options, *(1,) * (width - 1 - place))
-        number = number + own.permute(1, 2, 0).reshape(windows, *axes, len(own))
-    gains = table.take(number.index_select(-1, rows).add_(kind))
+    ids = grid.ids.permute(1, 2, 0).index_select(2, rows)  # (features, options, pairs)
+    gains = torch.empty(windows, *(options,) * width, len(rows), dtype=torch.float64, device=ids.device)
+    # Window by window: its numbers stay in the cache.
+    for window, (start, radix) in enumerate(zip(victim.starts.tolist(), victim.radix.tolist(), strict=True)):
+        number = kind + columns * start
+        for place in range(width):
+            own = ids[window + place] * (columns * radix[place])
+            number = number.unsqueeze(-2) + own
+        torch.take(table, number, out=gains[window])
     last = grid.valid[:, width - 1 :]
     if not bool(last.all()):
         last = last[rows].permute(1, 2, 0)  # (windows, options, pairs)
@@ -103,7 +86,7 @@ def _gains(victim: Windows, grid: _Grid, pairs: Pairs) -> Float64[Tensor, "windo
     return gains
 
 
-def _start(grid: _Grid, pairs: Pairs, width: int, budget: int) -> Float64[Tensor, "changes *options pairs"]:
+def _start(grid: OptionGrid, pairs: Pairs, width: int, budget: int) -> Float64[Tensor, "changes *options pairs"]:
     """Value 0 for every valid choice of the first width - 1 features, at its number of changes."""
     options, device = grid.ids.shape[2], grid.ids.device
     shape = (options,) * (width - 1)
@@ -121,7 +104,7 @@ def _start(grid: _Grid, pairs: Pairs, width: int, budget: int) -> Float64[Tensor
 
 def _magnitude(victim: Windows) -> Float64[Tensor, ""]:
     """The sum over windows of the largest absolute score."""
-    weight = victim.scores.weight.detach().double().abs().amax(1)
+    weight = victim.table().detach().double().abs().amax(1)
     window = torch.zeros_like(weight, dtype=torch.int64)
     window[victim.starts[1:]] = 1
     largest = torch.zeros(len(victim.starts), dtype=weight.dtype, device=weight.device)

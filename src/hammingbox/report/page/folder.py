@@ -12,18 +12,22 @@ from hammingbox.errors import HammingboxError
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.evaluation.drawing import Sample
 from hammingbox.report.labels import attack_labels, goal_in_words, space_in_words, victim_labels
+from hammingbox.report.large_results import LARGE, StoredRun, add_large
 from hammingbox.report.measured_what_if import read_measured
 from hammingbox.report.page.commands import commands
 from hammingbox.report.page.page import Contents, write_page
+from hammingbox.report.plausible_success import PlausibleLine, plausible_success
 from hammingbox.report.recorded_checks import findings_of
+from hammingbox.report.recorded_plausibility import PlausibilityNotes, read_notes
 from hammingbox.report.result_set import ResultSet
 from hammingbox.report.run_rows import RunFacts
 from hammingbox.running.data_reference import DataReference
-from hammingbox.running.store import FILE, Run, Store, open_store
+from hammingbox.running.store import FILE, Run, Store, goal_digest, open_store, space_digest
 from hammingbox.threat.amount import amount_of
 from hammingbox.threat.goal import Goal, goal_from_json
 from hammingbox.threat.rules.function import Function
 from hammingbox.threat.rules.rules import Rules
+from hammingbox.threat.space import Space
 
 PAGE = "report.html"
 
@@ -53,8 +57,8 @@ def read_contents(folder: Path, *, queried: Mapping[str, Sequence[Finding]] | No
         FileError: no store there, or a damaged one.
     """
     with open_store(folder, readonly=True) as store, store.snapshot():
-        groups = _comparable(store)
-        result_sets = [_result_set(store, runs) for runs in groups]
+        groups, notes = _comparable(store), read_notes(folder)
+        result_sets = [_result_set(store, runs, notes) for runs in groups]
         spaces = {runs[0].key.space_sha256: store.space(runs[0]) for runs in groups}
         lines = [
             line
@@ -65,6 +69,32 @@ def read_contents(folder: Path, *, queried: Mapping[str, Sequence[Finding]] | No
         measured = [read_measured(_folder_of(folder), store, runs) for runs in groups]
     findings = [_findings(results, runs, queried or {}) for runs, results in zip(groups, result_sets, strict=True)]
     return Contents(result_sets, findings, lines, environments, FILE, measured)
+
+
+def plausible_results(folder: Path, space: Space, goal: Goal, weights: str) -> list[PlausibleLine]:
+    """What is left of a victim's success when rows that look odd do not count, for one S(x) and one goal.
+
+    Args:
+        folder: holds the store, and the notes about plausibility.
+        space: what an attacker may write.
+        goal: what counts as success.
+        weights: hash of the victim's weights.
+
+    Raises:
+        FileError: no store there, or a damaged one.
+    """
+    wanted = (space.schema.digest, space_digest(space), goal_digest(goal), weights)
+    with open_store(folder, readonly=True) as store, store.snapshot():
+        runs = [
+            run
+            for run in store.runs()
+            if (run.key.schema_sha256, run.key.space_sha256, run.key.goal_sha256, run.key.victim_sha256) == wanted
+            and run.rows
+        ]
+        if not runs or sum(run.rows for run in runs) > LARGE:
+            return []
+        results = _result_set(store, runs, read_notes(folder))
+    return plausible_success(results, results.victims[0])
 
 
 def _folder_of(place: Path) -> Path:
@@ -82,8 +112,9 @@ def _comparable(store: Store) -> list[list[Run]]:
     return list(groups.values())
 
 
-def _result_set(store: Store, runs: Sequence[Run]) -> ResultSet:
+def _result_set(store: Store, runs: Sequence[Run], notes: PlausibilityNotes) -> ResultSet:
     schema, key = store.schema(runs[0]), runs[0].key
+    is_large = sum(run.rows for run in runs) > LARGE
     noted = DataReference.from_text(key.data, runs[0].source) if runs[0].source else DataReference(key.data)
     results = ResultSet(
         data=noted.rows_of(key.split),
@@ -93,8 +124,11 @@ def _result_set(store: Store, runs: Sequence[Run]) -> ResultSet:
         sample=_sample(runs),
         aim=_aim(store, runs[0], schema),
         rules=_rules(store, runs[0], schema),
+        # Nobody notes how plausible the broken rows of millions are, see `note_plausibility`.
+        rare=None if is_large else notes.rare.get(key.schema_sha256),
     )
     attacks, victims = attack_labels([(run.name, run.key.attack, "") for run in runs]), victim_labels(runs)
+    stored: list[StoredRun] = []
     for run, attack in zip(runs, attacks, strict=True):
         # A store does not say how many rows a run is to have: as many as the longest run on its victim.
         planned = max(other.rows for other in runs if other.key.victim_sha256 == run.key.victim_sha256)
@@ -111,7 +145,13 @@ def _result_set(store: Store, runs: Sequence[Run]) -> ResultSet:
             defence=run.key.defence,
             weights=run.key.victim_sha256,
         )
-        results.add(facts, store.rows(run.id) if run.rows else None)
+        if is_large:
+            stored.append(StoredRun(facts, run.id if run.rows else None, store.totals(run.id)))
+        else:
+            rows = store.rows(run.id) if run.rows else None
+            results.add(facts, rows, None if rows is None else notes.of(rows, key.schema_sha256))
+    if is_large:
+        add_large(results, store, stored)
     return results
 
 

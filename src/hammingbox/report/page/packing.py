@@ -32,7 +32,7 @@ def pack(results: ResultSet, limit: int) -> Packed:
 
     The sample has every k-th clean row with all its runs, so attacks stay comparable on the rows that are shown.
     """
-    total, places = sum(map(len, results.runs)), len(results.clean)
+    total, places = sum(run.rows for run in results.runs), len(results.clean)
     share = min(1.0, _MOST_RAW / max(1, _raw_size(results)))
     while True:
         keep = np.zeros(places, np.bool_)
@@ -109,6 +109,9 @@ def _columns(results: ResultSet, keep: Bool[np.ndarray, "places"]) -> dict[str, 
         "backward": joined("backward"),
         "stage": joined("stage"),
     }
+    if results.rare is not None:
+        columns["pairs"] = joined("unseen_pairs")
+        columns["anomaly"] = np.concatenate([np.empty(0, np.int64), *(_thousandths(run)[kept] for run, kept in runs)])
     columns |= _pairs("change", Ragged.join([run.changes.take(kept) for run, kept in runs]))
     columns |= _pairs("after", Ragged.join([run.after.take(kept) for run, kept in runs]))
     for number, victim in enumerate(results.victims):
@@ -124,6 +127,12 @@ def _columns(results: ResultSet, keep: Bool[np.ndarray, "places"]) -> dict[str, 
 
 def _status(run: RunRows) -> Int64[np.ndarray, "rows"]:
     return status_codes(correct=run.correct, attacked=run.attacked, broken=run.broken, proven=run.proven)
+
+
+def _thousandths(run: RunRows) -> Int64[np.ndarray, "rows"]:
+    """Anomalies in thousandths, rounded down; -1 where none is known."""
+    known = ~np.isnan(run.anomaly)
+    return np.where(known, np.floor(1000 * np.where(known, run.anomaly, 0.0)), -1).astype(np.int64)
 
 
 def _steps(values: Int64[np.ndarray, "values"]) -> Int64[np.ndarray, "values"]:

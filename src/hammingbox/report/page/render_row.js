@@ -123,6 +123,16 @@ function probabilityTable(rows, row) {
   return make("table", { className: "probabilities" }, make("thead", {}, make("tr", {}, ...heads)), body);
 }
 
+/** What speaks against an adversarial row, where that was noted. */
+function oddities(rows, row) {
+  if (!rows.unseen || rows.unseen[row] < 0) return [];
+  const pairs = rows.unseen[row];
+  const found = [pairs ? `${pairs} unseen ${pairs === 1 ? "pair" : "pairs"} of values` : "no unseen pair of values"];
+  const taken = rows.classes[rows.predicted[row]];
+  if (rows.anomaly[row] >= 0) found.push(`${Math.floor(rows.anomaly[row] / 10)} % of the ${taken} rows are more typical`);
+  return found;
+}
+
 function entry(rows, row, several, seeds) {
   const run = rows.runs[rows.run[row]];
   const status = rows.status[row];
@@ -133,6 +143,7 @@ function entry(rows, row, several, seeds) {
     `${number.format(rows.forward[row])} forward and ${number.format(rows.backward[row])} backward passes`,
   ];
   if (rows.stage[row]) facts.push(`stage ${rows.stage[row]} of the ensemble`);
+  facts.push(...oddities(rows, row));
   const text = make(
     "div", { className: "what" },
     make("p", { className: "title" }, make("strong", {}, `#${rows.number[rows.place[row]]}`), " ",

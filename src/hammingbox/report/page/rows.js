@@ -44,6 +44,8 @@ class Rows {
     for (const name of ["label", "clean", "run", "status", "predicted", "forward", "backward", "stage"]) {
       this[name] = column(name);
     }
+    this.unseen = "pairs" in head.columns ? column("pairs") : null;
+    this.anomaly = "anomaly" in head.columns ? column("anomaly") : null;
     this.number = sums(column("number_step"));
     this.place = sums(column("place_step"));
     this.change = this.pairs(column, "change");
@@ -156,6 +158,12 @@ class Rows {
     return this.sort(found, wanted.order);
   }
 
+  /** How odd a row looks: by unseen pairs of values, then by how many rows are more typical; unknown ones last. */
+  oddity(row) {
+    if (!this.unseen || this.unseen[row] < 0) return Infinity;
+    return 2000 * this.unseen[row] + Math.max(0, this.anomaly[row]);
+  }
+
   touches(row, feature) {
     const { start, key } = this.change;
     for (let i = start[row]; i < start[row + 1]; i++) if (key[i] === feature) return true;
@@ -167,9 +175,11 @@ class Rows {
       number: (row) => this.number[this.place[row]],
       changes: (row) => this.change.start[row + 1] - this.change.start[row],
       passes: (row) => this.forward[row] + this.backward[row],
+      odd: (row) => this.oddity(row),
     }[order.replace("-", "")];
     if (!by) return rows;
     const direction = order.startsWith("-") ? -1 : 1;
-    return rows.sort((a, b) => direction * (by(a) - by(b)) || a - b);
+    const compared = (a, b) => (a === b ? 0 : a < b ? -1 : 1); // Infinity - Infinity is no number
+    return rows.sort((a, b) => direction * compared(by(a), by(b)) || a - b);
   }
 }

@@ -14,6 +14,7 @@ from hammingbox.report.glossary import explained
 from hammingbox.report.measured_what_if import MeasuredWhatIf
 from hammingbox.report.page import charts
 from hammingbox.report.page.packing import Packed
+from hammingbox.report.plausible_success import LIMITS, PlausibleLine, plausible_success
 from hammingbox.report.recommendations import Recommendation, recommendations
 from hammingbox.report.result_set import ResultSet
 from hammingbox.report.status import NOT_ATTACKED, STATUSES
@@ -79,6 +80,36 @@ class VictimView(VictimSummary):
             log_x=self.results.unit is not None,
             y_label="evaded rows, %",
             title=title,
+        )
+
+    @cached_property
+    def plausible(self) -> list[PlausibleLine]:
+        """What is left of success when rows that look odd do not count; empty where nothing was noted."""
+        return plausible_success(self.results, self.name)
+
+    @property
+    def plausible_curves(self) -> str:
+        """Success of rows without an unseen pair, against how typical they must be at least."""
+        series = [
+            charts.Series(
+                f"budget {line.budget}",
+                style,
+                tuple(
+                    charts.Point(
+                        100 * limit, rate.value, *rate.interval,
+                        note=f"at most {100 * limit:.0f} % of the class more typical, {percent(rate.value)}",
+                    )
+                    for limit, rate in zip(LIMITS, line.by_limit, strict=True)
+                    if rate.rows
+                ),
+            )
+            for style, line in enumerate(self.plausible)
+        ]  # fmt: skip
+        return charts.curves(
+            series,
+            x_label="rows of the class that may be more typical, %",
+            y_label="broken rows, %",
+            title=f"Success against plausibility, victim {self.name}; the table has the main numbers",
         )
 
     @property
@@ -264,6 +295,8 @@ class ResultSetView:
         if sample is None:
             return ""
         draw = sample.draw
+        if draw.how == "all":
+            return "all rows"
         count = (
             f"{draw.rows:,} rows" if draw.per_class is None else f"{draw.per_class:,} rows of each class, or all it has"
         )
@@ -277,7 +310,7 @@ class ResultSetView:
     @property
     def rows(self) -> int:
         """Distinct clean rows."""
-        return len(self.results.clean)
+        return self.results.rows
 
     @property
     def unfinished(self) -> list[Cell]:

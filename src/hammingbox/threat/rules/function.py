@@ -44,6 +44,11 @@ class Function(Relation):
             for c in self.columns
         }
 
+    @property
+    def code(self) -> Keeps:
+        """The function itself."""
+        return self._call
+
     def holds(self, written: PointIds, clean: PointIds) -> PointMask:
         """What the function says.
 

@@ -53,7 +53,10 @@ class Gain:
             return None
         feature = schema.features[schema.feature_index(self.column)]
         if feature.kind == "date" or not is_numeric(feature):
-            raise InputError(f"expected a column of numbers as gain, got {self.column!r} ({feature.kind}).")
+            raise InputError(
+                f"expected a column of numbers as gain, got {self.column!r} ({feature.kind}). "
+                "Name a column of amounts, or write value = ..."
+            )
         return torch.tensor(_ticks(feature, unit), dtype=torch.int64, device="cpu")
 
     def allowance(self, gains: RowInt | None, x: Ids) -> RowInt:

@@ -79,7 +79,8 @@ class Limits:
         numbers = reading(feature)
         if low > high:
             raise InputError(
-                f"expected a range from low to high in column {feature.name!r}, got {self.range[0]} first."
+                f"expected a range from low to high in column {feature.name!r}, got {self.range[0]} first. "
+                "Exchange the ends."
             )
         if not ((numbers >= low) & (numbers <= high)).any():
             raise InputError(

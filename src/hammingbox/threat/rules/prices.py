@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from hammingbox.data.schema import Feature
-from hammingbox.errors import InputError
+from hammingbox.errors import InputError, did_you_mean
 from hammingbox.threat.rules.limits import NO_LIMITS, Limits
 from hammingbox.threat.rules.unit import MOST_TICKS
 
@@ -116,6 +116,9 @@ class ColumnRule:
             InputError: an unknown category, a missing price, or prices without a unit.
         """
         self.limits.check(feature)
+        # First of all: a misspelled category would look like a missing price.
+        for text in dict.fromkeys([*self.write, *(name for pair in self.pairs for name in pair[:2] if name != ANY)]):
+            category_id(feature, text)
         if not priced and self.is_stepped:
             raise InputError(
                 f"expected no prices without a unit, got up or down in column {self.column!r}. "
@@ -198,3 +201,17 @@ class ColumnRule:
         if "order" in own:
             own["order"] = tuple(own["order"])
         return ColumnRule(column, limits=Limits(**limits), **own)
+
+
+def category_id(feature: Feature, text: str) -> int:
+    """The id of a category that a rule names.
+
+    Raises:
+        InputError: the column has no such category.
+    """
+    found = feature.id_of(text)
+    if found is None:
+        raise InputError(
+            f"expected a category of column {feature.name!r}, got {text!r:.80}.{did_you_mean(text, feature.categories)}"
+        )
+    return found

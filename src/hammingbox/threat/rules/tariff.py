@@ -7,9 +7,9 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from hammingbox.data.schema import Feature
-from hammingbox.errors import InputError, did_you_mean
+from hammingbox.errors import InputError
 from hammingbox.threat.rules.limits import NO_LIMITS, places_in_order
-from hammingbox.threat.rules.prices import ANY, CANNOT, ColumnRule
+from hammingbox.threat.rules.prices import ANY, CANNOT, ColumnRule, category_id
 from hammingbox.threat.rules.readings import TOLERANCE, reading
 from hammingbox.threat.rules.unit import MOST_TICKS
 
@@ -42,17 +42,17 @@ class Tariff:
         self._write = torch.full((size,), _UNSTATED, dtype=torch.int64, device="cpu")
         self._to, self._from = self._write.clone(), self._write.clone()
         for text, price in rule.write.items():
-            self._write[_id(feature, text)] = price
+            self._write[category_id(feature, text)] = price
         keys, prices = [], []
         for own, to, price in rule.pairs:
             if own == to == ANY:
                 self._flat = price
             elif own == ANY:
-                self._to[_id(feature, to)] = price
+                self._to[category_id(feature, to)] = price
             elif to == ANY:
-                self._from[_id(feature, own)] = price
+                self._from[category_id(feature, own)] = price
             else:
-                keys.append(_id(feature, own) * size + _id(feature, to))
+                keys.append(category_id(feature, own) * size + category_id(feature, to))
                 prices.append(price)
         self._pairs, order = torch.sort(torch.tensor(keys, dtype=torch.int64, device="cpu"))
         self._pair_prices = torch.tensor(prices, dtype=torch.int64, device="cpu")[order]
@@ -129,12 +129,3 @@ class Tariff:
 
 def _override(price: Tensor, stated: Tensor) -> Tensor:
     return torch.where(stated == _UNSTATED, price, stated)
-
-
-def _id(feature: Feature, text: str) -> int:
-    found = feature.id_of(text)
-    if found is None:
-        raise InputError(
-            f"expected a category of column {feature.name!r}, got {text!r:.80}.{did_you_mean(text, feature.categories)}"
-        )
-    return found
