@@ -24,6 +24,8 @@ from hammingbox.running.tasks import Task
 
 WANTED = 1.5
 BUDGET = 3
+RESISTED = 1
+"""The budget of the final attack: after few epochs on few rows a model resists little."""
 ATTACKED = 200
 
 
@@ -75,7 +77,7 @@ def main() -> None:
         print(f"two over one: {seconds:.2f} by seconds, {busiest:.2f} by processor time (wanted {WANTED})")
         if options.seeds:
             print(
-                f"\naccuracy on {ATTACKED} test rows attacked by auto, in %\n"
+                f"\naccuracy on {ATTACKED} test rows attacked by auto at budget {RESISTED}, in %\n"
                 "| processes | by seed | mean |\n|---|---|---|"
             )
         attacked = task.part("test", ATTACKED)
@@ -84,7 +86,9 @@ def main() -> None:
             for seed in range(options.seeds):
                 victim = copy.deepcopy(start)
                 trained(victim, splits, threat, options.defence, replace(config, seed=seed), team)
-                rates.append(100 * robust_accuracy(victim, attacked, threat, ATTACKS["auto"]()))
+                rates.append(
+                    100 * robust_accuracy(victim, attacked, ThreatModel(threat.space, RESISTED), ATTACKS["auto"]())
+                )
             shown = ", ".join(f"{rate:.1f}" for rate in rates)
             print(f"| {workers} | {shown} | {sum(rates) / len(rates):.1f} |", flush=True)
 

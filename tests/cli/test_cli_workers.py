@@ -92,7 +92,15 @@ def defend(out: Path, *more: object) -> list[str]:
 
 def test_a_defence_in_two_processes_is_the_same_under_torchrun(tmp_path: Path) -> None:
     call_program(*defend(tmp_path / "workers", "--workers", 2))
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
+    torchrun = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node=2",
+        "--no-python",
+        "--",
+    ]
     done = subprocess.run(
         [*torchrun, PROGRAM, "--threads", "1", *defend(tmp_path / "torchrun")], capture_output=True, text=True
     )

@@ -259,12 +259,12 @@ def test_other_versions_are_refused() -> None:
         check_versions(own_versions() | {"torch": "1.0"}, "on node 7")
 
 
-class _Fake:
+class _Fake(processes._Worker):
     """A worker that computes, or that ends before it is ready."""
 
-    def __init__(self, place: int = 0, *, is_ready: bool = False) -> None:
+    def __init__(self, place: int = 0, *, is_ready: bool = False) -> None:  # starts no process
         self.place, self.device, self.is_ready, self.last = place, None, is_ready, 0.0
-        self.tickets: deque[int] = deque()
+        self.tickets = deque()
 
     def end(self) -> int:
         return -9

@@ -21,7 +21,7 @@ from hammingbox.running.store.blobs import blobs_to_ids, blobs_to_logits, ids_to
 from hammingbox.running.store.checked import check_rows, check_values, checked_run, checked_session
 from hammingbox.running.store.records import RunKey
 from hammingbox.running.store.row_locks import FileLocks
-from hammingbox.running.store.seals import NOTHING, add_up, against_seal, change_seal, checksum
+from hammingbox.running.store.seals import NOTHING, Sums, add_up, against_seal, change_seal, checksum
 from hammingbox.running.store.sqlite_file import APPLICATION, Database, _explain
 from hammingbox.running.store.tables import FORMAT
 
@@ -91,7 +91,7 @@ def test_types_of_values() -> None:
             check_values(columns, ["clean"], "here")
 
 
-KEY = ("data", "test", *(["0" * 64] * 4), "standard", "GGA()", 2, 0)
+KEY: tuple[Any, ...] = ("data", "test", *(["0" * 64] * 4), "standard", "GGA()", 2, 0)
 REST: tuple[Any, ...] = ("gga", "place", "mlp", "now", None, 3, 1.5, "", "")
 
 
@@ -107,9 +107,9 @@ def test_values_of_a_run() -> None:
             checked_run(1, values, "here")
     with pytest.raises(FileError, match="another type"):
         checked_run("1", [*KEY, *REST], "here")
-    for place, value in ((8, -1), (9, -1), (16, -0.5), (16, float("nan")), (16, float("inf"))):
+    for place, number in ((8, -1), (9, -1), (16, -0.5), (16, float("nan")), (16, float("inf"))):
         values = [*KEY, *REST]
-        values[place] = value
+        values[place] = number
         with pytest.raises(FileError, match="out of range in the values of run 1"):
             checked_run(1, values, "here")
 
@@ -139,14 +139,14 @@ def test_a_seal_is_a_sum_that_forgets_the_order() -> None:
     assert add_up(NOTHING, less=["0" * 63 + "1"]) == "f" * 64, "a sum modulo 2**256"
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("CREATE TABLE seals (name TEXT PRIMARY KEY, records INT, digest TEXT, origin TEXT)")
-        assert against_seal(connection, "rows", []) == []
-        assert "expected a seal, got none" in against_seal(connection, "rows", [one])[0]
+        assert against_seal(connection, "rows", Sums()) == []
+        assert "expected a seal, got none" in against_seal(connection, "rows", Sums([one]))[0]
         change_seal(connection, "rows", more=[one, two])
         change_seal(connection, "rows", more=[two], less=[one])
-        assert against_seal(connection, "rows", [two, two]) == []
-        assert "expected 2 records as sealed, got 1" in against_seal(connection, "rows", [two])[0]
+        assert against_seal(connection, "rows", Sums([two, two])) == []
+        assert "expected 2 records as sealed, got 1" in against_seal(connection, "rows", Sums([two]))[0]
         for sums in ([one, two], ["no hash", two]):
-            assert "that were sealed, got others" in against_seal(connection, "rows", sums)[0]
+            assert "that were sealed, got others" in against_seal(connection, "rows", Sums(sums))[0]
 
 
 @pytest.mark.parametrize(

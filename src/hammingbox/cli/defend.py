@@ -56,7 +56,6 @@ from hammingbox.victims.zoo.registry import VICTIMS
 def defend(
     data: DataName,
     *,
-    command: typer.Context,
     reading: Reading,
     out_dir: Annotated[Path, typer.Option("--out", help="Folder for the checkpoint; a killed run continues from it.")],
     defence: Annotated[str, typer.Option(help=f"Defence: {', '.join(DEFENCES)}.")] = "padvt",
@@ -123,7 +122,7 @@ def defend(
     """Trains a model that resists changes within a budget."""
     chosen = made_from("defence", DEFENCES, defence, set_ or ())
     goal = goal_from(sources, targets)
-    team, place = team_from(command, workers, device)
+    team, place = team_from(workers, device)
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
     space = task.space(
         changes_from(immutable, forbid, full_space, protect, neighbours, threat_file, function, plausible)
@@ -145,12 +144,13 @@ def defend(
         task.splits, task.source, out_dir, chosen, threat,
         goal=goal, model=model, start=start, rows=rows, settings=settings, seed=seed,
     )  # fmt: skip
-    facts = done or train_defended(
-        task.splits, task.source, out_dir, chosen, threat,
-        data=task.name, goal=goal, model=model, start=start, rows=rows, settings=settings,
-        start_settings=start_settings, seed=seed, device=place, overwrite=overwrite, team=team,
-        watch=training_progress,
-    )  # fmt: skip
+    with team:
+        facts = done or train_defended(
+            task.splits, task.source, out_dir, chosen, threat,
+            data=task.name, goal=goal, model=model, start=start, rows=rows, settings=settings,
+            start_settings=start_settings, seed=seed, device=place, overwrite=overwrite, team=team,
+            watch=training_progress,
+        )  # fmt: skip
     verdict = verdict_on(task, start or out_dir / START, out_dir, threat, goal, robust_rows, place)
     if json:
         print_json(facts | {"verdict": None if verdict is None else verdict.to_json()})

@@ -23,7 +23,6 @@ from hammingbox.victims.zoo.registry import VICTIMS
 def train(
     data: DataName,
     *,
-    command: typer.Context,
     reading: Reading,
     out_dir: Annotated[Path, typer.Option("--out", help="Folder for the checkpoint; a killed run continues from it.")],
     model: Annotated[
@@ -62,7 +61,7 @@ def train(
     json: Json = False,
 ) -> None:
     """Trains a model and writes model.safetensors and config.json."""
-    team, place = team_from(command, workers, device)
+    team, place = team_from(workers, device)
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
     said = ""
     if model == RELEASED:
@@ -74,11 +73,12 @@ def train(
             "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate, "patience": patience,
             "class_weights": weights, "criterion": criterion or usual,
         }  # fmt: skip
-        facts = train_standard(
-            task.splits, task.source, out_dir,
-            data=task.name, model=model, settings={k: v for k, v in chosen.items() if v is not None},
-            vectors=vectors, seed=seed, device=place, overwrite=overwrite, team=team, watch=training_progress,
-        )  # fmt: skip
+        with team:
+            facts = train_standard(
+                task.splits, task.source, out_dir,
+                data=task.name, model=model, settings={k: v for k, v in chosen.items() if v is not None},
+                vectors=vectors, seed=seed, device=place, overwrite=overwrite, team=team, watch=training_progress,
+            )  # fmt: skip
     if json:
         print_json(facts)
         return

@@ -1,8 +1,6 @@
 """`--workers` of `train` and `defend`: which processes train a model together."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import torch
@@ -27,16 +25,10 @@ TrainingWorkers = Annotated[
 ]
 
 
-def team_from(command: typer.Context, workers: int | None, device: str) -> tuple[Team, torch.device]:
-    """Who trains, until the command ends, and where this process does; see `_team`."""
-    return command.with_resource(_team(workers, device))
+def team_from(workers: int | None, device: str) -> tuple[Team, torch.device]:
+    """Who trains, as the option or torchrun says, and where this process does. Close the team.
 
-
-@contextmanager
-def _team(workers: int | None, device: str) -> Iterator[tuple[Team, torch.device]]:
-    """Who trains, as the option or torchrun says, and where this process does.
-
-    A process of torchrun that does not lead takes part in all trainings of the one that does, and ends here.
+    A process of torchrun that does not lead takes part in all trainings of the one that does; then its command ends.
 
     Raises:
         InputError: both `--workers` and torchrun, or a device that is not there.
@@ -48,16 +40,15 @@ def _team(workers: int | None, device: str) -> Iterator[tuple[Team, torch.device
                 f"{os.environ['WORLD_SIZE']} processes."
             )
         place = device_from(f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if device == "cuda" else device)
-        with Torchrun(place) as team:
-            if team.rank:
+        team = Torchrun(place)
+        if team.rank:
+            with team:
                 serve(team)
-                raise typer.Exit
-            yield team, place
-        return
+            raise typer.Exit
+        return team, place
     place = device_from(device)
     if workers is None:
-        yield Alone(), place
-        return
+        return Alone(), place
     note_few_cores(workers)
-    with TrainingProcesses(workers, device=None if device == "cpu" else device) as processes:
-        yield processes, processes.devices[0] if device == "cuda" else place
+    processes = TrainingProcesses(workers, device=None if device == "cpu" else device)
+    return processes, processes.devices[0] if device == "cuda" else place

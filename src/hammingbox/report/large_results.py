@@ -140,13 +140,10 @@ def add_large(
         for victim in block.victims:
             if any(len(run) for run in block.select(victim=victim)):
                 whole.setdefault(victim, VictimTotals()).add(block, victim)
-    place = {id(run): i for i, run in enumerate(there)}
+    held = zip(sampled, exact, strict=True)
     for run in runs:
-        i = place.get(id(run))
-        if i is None or not sampled[i]:
-            results.add(run.facts, None)
-        else:
-            results.add(run.facts, Rows.join(sampled[i]), totals=exact[i])
+        parts, totals = next(held) if run.id is not None else ([], None)
+        results.add(run.facts, Rows.join(parts) if parts else None, totals=totals)
     results.whole, results.distinct = whole, distinct
 
 

@@ -113,6 +113,11 @@ class ResultSet:
         return None if self.rules is None else self.rules.unit
 
     @property
+    def derived_columns(self) -> frozenset[int]:
+        """Columns that are computed from others whenever a row is written."""
+        return frozenset() if self.rules is None else frozenset(each.column for each in self.rules.derived)
+
+    @property
     def budget_label(self) -> str:
         """What an axis of budgets shows."""
         return "budget: changed features" if self.unit is None else f"budget, {self.unit.currency or 'cost'}"

@@ -18,7 +18,6 @@ def main() -> None:
     """Joins the leader's process group and takes part in its trainings."""
     import torch
 
-    from hammingbox.errors import HammingboxError
     from hammingbox.running.training_processes import join
     from hammingbox.training.loop import serve
     from hammingbox.training.process_group import ProcessGroup
@@ -35,7 +34,7 @@ def main() -> None:
     try:
         join(settings)
         serve(ProcessGroup(torch.device(settings["device"])))
-    except (HammingboxError, RuntimeError):  # the leader knows, or is gone
+    except Exception:  # the leader says what it is, or is gone
         os._exit(1)
     os._exit(0)
 

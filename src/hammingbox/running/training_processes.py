@@ -77,12 +77,6 @@ class TrainingProcesses(Team):
         if crew is not None:
             crew.close()
 
-    def __enter__(self) -> "TrainingProcesses":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"TrainingProcesses({self.size})"
 
@@ -165,7 +159,7 @@ def join(settings: dict[str, Any]) -> None:
     device = torch.device(settings["device"])
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    store = distributed.FileStore(settings["store"], settings["size"])
+    store = distributed.FileStore(settings["store"], settings["size"])  # type: ignore[attr-defined]
     before = os.environ.get("GLOO_SOCKET_IFNAME")
     if before is None and Path("/sys/class/net/lo").exists():
         os.environ["GLOO_SOCKET_IFNAME"] = "lo"

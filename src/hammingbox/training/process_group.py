@@ -61,7 +61,7 @@ class ProcessGroup(Team):
     def leading(self, job: Any) -> Iterator[None]:
         """Sends a training to all processes, and waits until they have it."""
         content = _packed(job)
-        self._announce(b"job")
+        self._announce("job")
         with self._watched():
             distributed.broadcast_object_list([content], src=0)
             with self.in_step():
@@ -91,9 +91,9 @@ class ProcessGroup(Team):
     def dismiss(self) -> None:
         """Tells the processes that wait for a job that there is none any more."""
         if self.rank == 0:
-            self._announce(b"end")
+            self._announce("end")
 
-    def _announce(self, what: bytes) -> None:
+    def _announce(self, what: str) -> None:
         self._jobs += 1
         self._store.set(f"hammingbox/{self._jobs}", what)
 
@@ -146,12 +146,6 @@ class Torchrun(ProcessGroup):
         self.dismiss()
         if self._owned and distributed.is_initialized():
             distributed.destroy_process_group()
-
-    def __enter__(self) -> "Torchrun":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def is_under_torchrun() -> bool:

@@ -25,8 +25,8 @@ def computed_together(
     places = torch.arange(team.rank, len(data), team.size, device="cpu")
     with team.in_step():
         told = team.exchange(compute(data.take(places)).cpu() if len(places) else None)
-    values = torch.empty(len(data), *told[0].shape[1:], dtype=told[0].dtype, device="cpu")
-    for rank, part in enumerate(told):
-        if part is not None:
-            values[rank :: team.size] = part
+    parts = [part for part in told if part is not None]  # the last processes have none of very few rows
+    values = torch.empty(len(data), *parts[0].shape[1:], dtype=parts[0].dtype, device="cpu")
+    for rank, part in enumerate(parts):
+        values[rank :: team.size] = part
     return values

@@ -7,6 +7,7 @@ on the same adversarial rows for any number of processes. Dropout is drawn by ea
 
 from dataclasses import dataclass
 from inspect import signature
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -100,7 +101,8 @@ def _parallel(loss: "_Loss") -> DistributedDataParallel:
     # The setting has another name since torch 2.13.
     known = signature(DistributedDataParallel.__init__).parameters
     buffers = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"
-    return DistributedDataParallel(loss, find_unused_parameters=True, **{buffers: False})
+    settings: dict[str, Any] = {buffers: False}
+    return DistributedDataParallel(loss, find_unused_parameters=True, **settings)
 
 
 def _dealt(whole: Batch, team: Team) -> tuple[int, Batch]:

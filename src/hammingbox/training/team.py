@@ -3,11 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import TracebackType
 from typing import Any, TypeVar
 
 from hammingbox.errors import HammingboxError, WorkerError
 
 T = TypeVar("T")
+Self = TypeVar("Self", bound="Team")
 
 
 class Team(ABC):
@@ -53,6 +55,17 @@ class Team(ABC):
     def leading(self, job: Any) -> Iterator[None]:  # noqa: ARG002
         """The leader's part of a training: the others are told of it first, and let go if it breaks off."""
         yield
+
+    def close(self) -> None:  # noqa: B027
+        """Lets the other processes go; a team starts them again when it is used again."""
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def next_job(self) -> Any:
         """The next training that the leader tells a process that does not lead; None if there is none any more."""
