@@ -1,4 +1,4 @@
-"""`certify --threat`: proofs in money, beside attacks under the same prices, in one report, proven again by `verify`."""
+"""`certify --threat`: proofs in money, beside attacks under the same prices, in one report, checked by `verify`."""
 
 import json
 from pathlib import Path
