@@ -1,4 +1,4 @@
-"""`certify --threat`: proofs in money, beside attacks under the same prices; `verify` proves them again."""
+"""`certify --threat`: proofs in money, beside attacks under the same prices, in one report, checked by `verify`."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_proofs_in_money(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert found["by_budget"][0]["certified"] >= found["by_budget"][1]["certified"]
     assert found["by_budget"][1]["broken"] > 0
     attacked = json.loads(call("attack", *rules, "--attack", "auto", "--budget", "2", "--json"))
-    assert attacked["successes"] == found["by_budget"][1]["broken"]
+    assert attacked["success"] == found["by_budget"][1]["broken"]
     assert "2 EUR" in call("certify", *rules, "--budgets", "2")
     call("report", "out")
     assert "verified" in call("verify", "out").splitlines()[-1]
