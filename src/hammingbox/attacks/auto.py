@@ -92,7 +92,7 @@ class Auto(Search):
                 if last
                 else Local(objective=self.objective, steps=25),
             )
-        # A few wide steps instead of many narrow ones: as many passes and broken rows in a quarter of the calls.
+        # A few wide steps instead of many narrow ones: about as many passes and broken rows in half of the calls.
         wide = Local(objective=self.objective, steps=22, tries=32, patience=2)
         search = (wide, Evolution(objective=self.objective))
         if problem.budget == 1:
