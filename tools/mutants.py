@@ -10,14 +10,16 @@ test runs is a survivor at once.
 Records and verdicts are kept in the folder of `--records`, so a run that was stopped goes on, and all 3,400 faults can
 be tried in parts: a fault that was noticed is not tried again as long as its file stays the same, a survivor is tried
 again when a test file changed. `--sample` draws at random, the same share of every file; `--fresh` draws from faults
-without a verdict; `--minutes` stops early, and the score is then over those that were tried. `--part 1/2` and
-`--part 2/2` in two processes share the work of one sample; afterwards the same command without it adds them up.
+without a verdict, and keeps the draw; `--minutes` stops early, and the score is then over those that were tried.
+`--part 1/2` and `--part 2/2` in two processes share the work of one sample; afterwards the same command without it, or
+with `--minutes 0`, adds them up.
 
 Survivors that were looked at are listed in `tools/mutants_survivors.md` with the reason why no test notices them.
 """
 
 import argparse
 import importlib
+import json
 import os
 import sys
 import tempfile
@@ -34,18 +36,20 @@ from mutation.verdicts import Verdicts
 
 JUDGES = (
     "problem.py", "attacks/base.py", "attacks/judge.py", "attacks/result.py", "attacks/cost.py", "victims/metered.py",
-    "victims/frozen.py", "evaluation/*.py", "running/evaluate.py", "running/record.py", "running/certify.py",
-    "running/verify_store.py", "running/data_reference.py", "running/store/*.py", "threat/amount.py",
-    "threat/candidates.py", "threat/goal.py", "threat/layout.py", "threat/*_space.py", "threat/space*.py",
-    "threat/ruled_candidates.py", "threat/threat_model.py", "threat/rules/*.py",
+    "victims/frozen.py", "evaluation/*.py", "running/evaluate.py", "running/record.py", "running/recorder.py",
+    "running/resume_checks.py", "running/certify.py", "running/verify_store.py", "running/data_reference.py",
+    "running/store/*.py", "threat/amount.py", "threat/candidates.py", "threat/goal.py", "threat/layout.py",
+    "threat/*_space.py", "threat/space*.py", "threat/ruled_candidates.py", "threat/threat_model.py",
+    "threat/rules/*.py",
 )  # fmt: skip
 """The files that judge."""
 TESTS = (
     "test_problem.py", "evaluation/test_*.py", "running/test_*.py", "threat/test_*.py", "threat/rules/test_*.py",
-    "attacks/test_judge.py", "attacks/test_extension.py", "attacks/test_query_limit.py", "attacks/test_attack_input.py",
-    "attacks/test_exhaustive.py", "attacks/test_two_stage.py", "attacks/test_passes.py", "victims/test_victim.py",
-    "victims/test_frozen.py", "victims/test_black_box.py", "certificates/test_certify.py", "text/test_substitution.py",
-    "cli/test_results_cli.py", "cli/test_cli_certify.py", "report/test_measured_what_if.py",
+    "attacks/test_judge.py", "attacks/test_priced_contract.py", "attacks/test_extension.py",
+    "attacks/test_query_limit.py", "attacks/test_attack_input.py", "attacks/test_exhaustive.py",
+    "attacks/test_two_stage.py", "attacks/test_passes.py", "victims/test_victim.py", "victims/test_frozen.py",
+    "victims/test_black_box.py", "certificates/test_certify.py", "text/test_substitution.py", "cli/test_results_cli.py",
+    "cli/test_cli_certify.py", "report/test_measured_what_if.py",
 )  # fmt: skip
 """Tests that may notice. The others are about other files, and slow."""
 BLIND = ("running/test_processes.py", "running/test_ray.py", "running/test_store_kill.py")
@@ -139,6 +143,22 @@ def _report(chosen: Sequence[Mutant], verdicts: Verdicts, total: int, seed: int)
     return score
 
 
+def _drawn(every: Sequence[Mutant], verdicts: Verdicts, options: argparse.Namespace) -> list[Mutant]:
+    """The mutants to try. A fresh draw is kept, so that it stays the same when its mutants have verdicts."""
+    size = len(every) if options.sample is None else options.sample
+    kept = options.records / f"fresh-{options.only.replace('/', '-')}-{size}-{options.seed}.json"
+    if options.fresh and kept.exists():
+        names = [tuple(name) for name in json.loads(kept.read_bytes())]
+        by_name = {(mutant.name, mutant.number): mutant for mutant in every}
+        return [by_name[name] for name in names if name in by_name]
+    pool = [mutant for mutant in every if not options.fresh or verdicts.get(mutant) is None]
+    chosen = spread_sample(pool, size, options.seed) if size < len(pool) else pool
+    if options.fresh and not options.list:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps([(mutant.name, mutant.number) for mutant in chosen]))
+    return chosen
+
+
 def _part(text: str) -> tuple[int, int]:
     """Reads `1/2`: the first of two parts."""
     part, _, parts = text.partition("/")
@@ -164,12 +184,8 @@ def main() -> None:
     options = parser.parse_args()
     options.records = options.records.absolute()
     verdicts = Verdicts(options.records / "verdicts.jsonl")
-    chosen = [mutant for file in judging_files(options.only) for mutant in mutants_of(file)]
-    total = len(chosen)
-    if options.fresh:
-        chosen = [mutant for mutant in chosen if verdicts.get(mutant) is None]
-    if options.sample is not None and options.sample < len(chosen):
-        chosen = spread_sample(chosen, options.sample, options.seed)
+    every = [mutant for file in judging_files(options.only) for mutant in mutants_of(file)]
+    chosen, total = _drawn(every, verdicts, options), len(every)
     if options.list:
         print("\n".join(map(str, chosen)))
         return

@@ -15,7 +15,9 @@ MOST_POINTS = 10_000
 """Largest number of points per row that are held at once: samples, members of a population, a beam."""
 MOST_DRAWS = 100_000
 MOST_ROWS = 5_000_000
-"""Largest number of rows of a table, a batch or a split."""
+"""Largest number of rows of a batch, and of what is held in memory as a whole."""
+MOST_TABLE_ROWS = 200_000_000
+"""Largest number of rows of a table, which may be in files."""
 LARGEST_MEMORY = 2**50
 """Bytes for a micro-batch: more than any machine has."""
 LARGEST = 2**63 - 1

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from hammingbox import (
     BlackBox,
     Dataset,
     Exhaustive,
+    FullSpace,
     InputError,
     MaskedSpace,
     Schema,
@@ -25,6 +27,8 @@ from hammingbox import (
 from hammingbox.attacks.judge import _asked_twice, _is_of_this_package
 from hammingbox.evaluation.accuracy import accuracy
 from hammingbox.threat.candidates import Candidates
+from hammingbox.threat.ruled_candidates import RuledCandidates
+from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.types import Embedded, Ids, Logits
 from toys import ToyVictim, same_rows, toy_rows
 from toys.hostile import (
@@ -45,6 +49,7 @@ from toys.hostile import (
     cheat,
     writing_proba,
 )
+from toys.prices import SPACES, priced_rows, priced_victim
 
 
 @pytest.fixture
@@ -315,3 +320,23 @@ def test_the_checks_hold_under_python_o() -> None:
         env=os.environ | {"PYTHONPATH": str(Path(hammingbox.__file__).parents[1])},
     )  # fmt: skip
     assert done.stdout.split() == ["5", "1", "True"], done.stderr
+
+
+class Underpriced(RuledSpace):
+    """Says in its slots that everything is free."""
+
+    def slots_of(self, ids: Ids) -> RuledCandidates:
+        found = super().slots_of(ids)
+        assert found.tolls is not None
+        return replace(found, tolls=torch.zeros_like(found.tolls))
+
+
+def test_prices_are_counted_from_the_rules_and_not_from_the_slots() -> None:
+    victim = priced_victim()
+    x, y = priced_rows(victim)
+    honest = SPACES["prices"]
+    cheap = Underpriced(FullSpace(honest.schema), honest.rules)
+    ga = ATTACKS["ga"]()
+    assert ga(victim, x, y, ThreatModel(honest, 5)).success.any()
+    with pytest.raises(AttackError, match="rows within the budget"):
+        ga(victim, x, y, ThreatModel(cheap, 5))

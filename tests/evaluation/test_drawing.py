@@ -80,6 +80,8 @@ def test_a_sample_survives_its_note() -> None:
     note = sample.to_json()
     assert Sample.from_json(note) == sample
     assert note == asdict(sample.draw) | {"population": [97, 3, 0], "positive": "rare"}
+    with pytest.raises(ValueError, match="the name of a class"):
+        Sample.from_json(note | {"positive": 3})
     for damage in ({"population": [1.5]}, {"population": None}, {"positive": 3}, {"how": "last"}):
         with pytest.raises((InputError, KeyError, TypeError, ValueError)):
             Sample.from_json(note | damage)

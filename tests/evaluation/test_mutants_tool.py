@@ -41,7 +41,7 @@ def test_the_tests_that_run_a_line_are_chosen(tmp_path: Path) -> None:
         records.write(file, REACH.Reach(REACH.digest_of(ROOT / file), seconds, places, {}))
     fault = FAULTS.Mutant(FILE, 0, start + 13, "x", name, start)
     assert start + 13 <= end
-    assert records.tests_for(fault, [own, other]) == [f"{other}::c", f"{own}::a[1]", f"{own}::b", f"{own}::a[2]"]
+    assert records.tests_for(fault, [own, other]) == [f"{other}::c", f"{own}::b", f"{own}::a[1]", f"{own}::a[2]"]
     before = FAULTS.Mutant(FILE, 0, start + 2, "x", name, start)
     assert records.tests_for(before, [own, other]) == [], "no test runs it"
     outside = FAULTS.Mutant(FILE, 0, 1, "x", "", 0)

@@ -9,6 +9,8 @@ from hammingbox import FileError, InputError
 from hammingbox.data.reading import Reading
 from hammingbox.files import file_sha256
 from hammingbox.running.data_reference import DataReference
+from hammingbox.running.store.records import Run, RunKey
+from hammingbox.running.verify_store import _reference
 
 
 @pytest.fixture
@@ -96,3 +98,16 @@ def test_files_of_parts_are_found_where_they_were_or_beside_the_moved_table(tabl
     beside.unlink()
     with pytest.raises(FileError, match=r"expected the test rows at .*test\.csv, got no such file\. Put it beside"):
         away.load()
+
+
+def test_what_the_user_says_counts_more_than_what_was_noted(table: Path) -> None:
+    noted = replace(DataReference.of(str(table), label="label"), schema="schema.toml")
+    key = RunKey(str(table), "test", "", "", "", "", "", "", budget=1, seed=0)
+    run = Run(1, key, "ga", "", "", "", None, 1, 1.0, noted.sha256, noted.to_text())
+    same = _reference(run, None, None, None)
+    assert (same.path, same.label, same.schema, same.sha256) == (noted.path, "label", "schema.toml", noted.sha256)
+    other = _reference(run, "moved.csv", "c", Path("new.toml"))
+    assert (other.path, other.label, other.schema, other.sha256) == ("moved.csv", "c", "new.toml", noted.sha256)
+    assert _reference(replace(run, source=""), None, None, None).path == noted.path
+    built_in = _reference(replace(run, key=replace(key, data="splice"), source=""), "moved.csv", "c", None)
+    assert built_in == DataReference("splice")

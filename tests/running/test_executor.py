@@ -4,6 +4,7 @@ import multiprocessing
 import pickle
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 import pytest
 import torch
@@ -19,11 +20,13 @@ from hammingbox import (
     Schema,
     Serial,
     Splits,
+    ThreatModel,
     evaluate,
 )
 from hammingbox.running.executor import Outcome
 from hammingbox.running.record import evaluate_into
-from toys import Case, same_rows
+from hammingbox.types import Embedded, Ids
+from toys import Case, ToyVictim, same_rows
 from toys.processes import compute_elsewhere
 
 
@@ -98,3 +101,43 @@ def test_spaces_can_be_sent(schema: Schema) -> None:
         again = pickle.loads(pickle.dumps(space))
         assert torch.equal(again.candidates(ids).valid, space.candidates(ids).valid)
         assert again.to_json() == space.to_json()
+
+
+class Allergic(ToyVictim):
+    """Raises at rows whose first value is one of some."""
+
+    bad: tuple[int, ...] = (0,)
+
+    def embed(self, ids: Ids) -> Embedded:
+        if bool(torch.isin(ids[:, 0], torch.tensor(self.bad)).any()):
+            raise ValueError("cannot answer")
+        return super().embed(ids)
+
+
+def _note(seen: list[tuple[int, int]], done: int, broken: int) -> None:
+    seen.append((done, broken))
+
+
+def test_failed_rows_are_counted_as_done(case: Case) -> None:
+    _, data, _ = case
+    threat = ThreatModel(MaskedSpace(data.schema, immutable=["f0"]), 1)
+    victim = Allergic(data.schema.cardinalities)
+    bad = int((data.ids[:, 0] == 0).sum())
+    assert 0 < bad < len(data)
+    for call in (evaluate, partial(evaluate_into, MemoryStore())):
+        seen: list[tuple[int, int]] = []
+        found = call(victim, data, threat, ATTACKS["ga"](), on_rows=partial(_note, seen))
+        assert sum(done for done, _ in seen) == len(data)
+        assert sum(broken for _, broken in seen) == found.success_rate.hits
+        assert len(found.failed) == bad
+        assert len(found.rows) == len(data) - bad
+
+
+def test_where_no_row_can_be_computed_nothing_is_noted(case: Case) -> None:
+    _, data, threat = case
+    victim = Allergic(data.schema.cardinalities)
+    victim.bad = (0, 1, 2)
+    with MemoryStore() as store:
+        with pytest.raises(Exception, match="cannot answer"):
+            evaluate_into(store, victim, data.take(slice(0, 3)), threat, ATTACKS["ga"]())
+        assert store.failures(1) == []

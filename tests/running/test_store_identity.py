@@ -49,6 +49,13 @@ def test_rows_that_changed_under_their_numbers_are_refused(case: Case, tmp_path:
         other = Dataset(data.schema, data.ids.flip(0), data.labels.flip(0), "toy", data.numbers)
         with pytest.raises(InputError, match="expected row 100 as the store has it"):
             evaluate_into(store, checkpoint, other, threat, ATTACKS["ga"]())
+        relabelled = Dataset(data.schema, data.ids, (data.labels + 1) % 3, "toy", data.numbers)
+        rewritten = Dataset(
+            data.schema, (data.ids + 1) % torch.tensor([3, 2, 5, 3, 4]), data.labels, "toy", data.numbers
+        )
+        for changed in (relabelled, rewritten):
+            with pytest.raises(InputError, match="expected row 100 as the store has it"):
+                evaluate_into(store, checkpoint, changed, threat, ATTACKS["ga"]())
         twice = data.take(torch.tensor([0, 0]))
         with pytest.raises(InputError, match="distinct numbers"):
             evaluate_into(store, checkpoint, twice, threat, ATTACKS["ga"]())

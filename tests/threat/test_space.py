@@ -126,3 +126,12 @@ def test_schema_json_round_trip_and_digest() -> None:
     assert again == schema
     assert again.digest == schema.digest
     assert schema.digest != Schema.sequence(100, ("<pad>", "b", "é"), ("yes", "no")).digest
+
+
+def test_what_is_no_space_is_one_sentence() -> None:
+    """Checked also where no types are checked at run time, as in a user's program."""
+    threat = object.__new__(ThreatModel)
+    object.__setattr__(threat, "space", "full")
+    object.__setattr__(threat, "budget", 1)
+    with pytest.raises(InputError, match="expected a space such as FullSpace"):
+        threat.__post_init__()

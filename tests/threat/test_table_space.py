@@ -134,3 +134,12 @@ def test_enumeration_finds_what_trying_all_rows_finds() -> None:
         allowed = torch.cat([here.contains(point[None]) for point in everything])
         near = (everything != x[row]).sum(1) <= 2
         assert bool((answers[allowed & near] != y[row]).any()) == bool(result.success[row])
+
+
+def test_options_may_be_ids_from_the_first_to_the_last() -> None:
+    schema = mixed_schema()
+    space = TableSpace(schema, {"amount": torch.tensor([0, 7])})
+    assert written(space, [3, 0, 0, 0], 0)[1:] == ["-1.5", "<missing>"]
+    for wrong in (-1, 8):
+        with pytest.raises(InputError, match=r"expected ids 0\.\.7"):
+            TableSpace(schema, {"amount": torch.tensor([wrong])})

@@ -16,8 +16,8 @@ from mutation.faults import PACKAGE, ROOT, Mutant
 
 SLOWEST_TEST = 3.0
 """Seconds: a test that takes longer is never chosen."""
-MOST_SECONDS = 5.0
-"""Processor time of the tests for one fault, as recorded."""
+FIRST_SECONDS, MOST_SECONDS = 6.0, 10.0
+"""Processor time of the tests for one fault, as recorded: until further cases get their turn, and in all."""
 
 
 @dataclass(frozen=True)
@@ -64,29 +64,30 @@ class ReachRecords:
         path.write_text(json.dumps(vars(reach)))
 
     def tests_for(self, mutant: Mutant, test_files: Sequence[str]) -> list[str]:
-        """The tests that run the line of a fault, up to `MOST_SECONDS` of them.
+        """The tests that run the line of a fault, up to `MOST_SECONDS` of them, the quickest first.
 
         The tests of the file's own name come first. Of the others, the first case of every test function comes before
-        further cases of any, the quickest files first.
+        further cases of any, as long as they leave some of the time for those.
         """
         own = str(Path("tests", Path(mutant.file).parent, f"test_{Path(mutant.file).stem}.py"))
-        found: list[tuple[bool, bool, float, str, float]] = []
+        found: list[tuple[bool, bool, float, str]] = []
         for test_file in test_files:
             reach = self.get(test_file)
             names = set() if reach is None else _reaching(reach, mutant)
             seconds = {} if reach is None else {name: reach.seconds[name] for name in reach.seconds if name in names}
-            chosen = {name: cost for name, cost in seconds.items() if cost < SLOWEST_TEST}
             functions = set[str]()
-            for name, cost in chosen.items():
+            for name, cost in seconds.items():
                 function = name.partition("[")[0]
-                found.append((test_file != own, function in functions, sum(chosen.values()), name, cost))
+                if cost < SLOWEST_TEST:
+                    found.append((test_file != own, function in functions, cost, name))
                 functions.add(function)
-        tests, total = list[str](), 0.0
-        for *_, name, cost in sorted(found, key=lambda one: one[:3]):
-            if total + cost <= MOST_SECONDS:
-                tests.append(name)
-                total += cost
-        return tests
+        chosen, total = list[str](), 0.0
+        for order, most in ((sorted(found), FIRST_SECONDS), (sorted(found, key=lambda one: one[2]), MOST_SECONDS)):
+            for *_, cost, name in order:
+                if name not in chosen and total + cost <= most:
+                    chosen.append(name)
+                    total += cost
+        return chosen
 
 
 def _reaching(reach: Reach, mutant: Mutant) -> set[str]:
@@ -105,12 +106,12 @@ def _reaching(reach: Reach, mutant: Mutant) -> set[str]:
 
 
 def reach_of(
-    test_file: str,
+    sha256: str,
     seconds: dict[str, float],
     lines: dict[str, dict[int, list[str]]],
     fixture_lines: dict[str, set[int]],
 ) -> Reach:
-    """Turns measured lines (by file of the package) into a record."""
+    """Turns measured lines (by file of the package) into a record of a test file with this hash."""
     places: dict[str, dict[str, dict[str, list[str]]]] = {}
     shared: dict[str, dict[str, list[int]]] = {}
     for file, tests_of in lines.items():
@@ -121,7 +122,7 @@ def reach_of(
             of_fixtures = sorted(line - start for line in fixture_lines.get(file, ()) if start < line <= end)
             if of_fixtures:
                 shared.setdefault(file, {})[function] = of_fixtures
-    return Reach(digest_of(ROOT / test_file), seconds, places, shared)
+    return Reach(sha256, seconds, places, shared)
 
 
 def functions_of(file: str) -> list[tuple[str, int, int]]:

@@ -25,10 +25,12 @@ from typing import Any
 
 import pytest
 from mutation.faults import PACKAGE, ROOT, Mutant, exchange, loaded_functions, mutated
-from mutation.reach import SLOWEST_TEST, ReachRecords, reach_of
+from mutation.reach import SLOWEST_TEST, ReachRecords, digest_of, reach_of
 
 NO_END = "no end"
 """In place of a test's name: the tests did not end."""
+NO_IMPORT = "no import"
+"""In place of a test's name: the package cannot be imported."""
 _NOTICED, _NO_VERDICT = 1, 99
 
 
@@ -71,6 +73,8 @@ class Trials:
 
     def __post_init__(self) -> None:
         self._items = {item.nodeid: item for item in self.session.items}
+        # Of the files as they were collected: one that is edited while this runs is recorded by the next run.
+        self._digests = {file: digest_of(ROOT / file) for file in {name.partition("::")[0] for name in self._items}}
         gc.collect()
         self._functions = loaded_functions()
         gc.freeze()  # a search for garbage in a fork would copy all memory that the forks share
@@ -88,7 +92,7 @@ class Trials:
             if not chosen:
                 return ""
             by = self._fork(lambda chosen=chosen: self._run(mutant, chosen), seconds)  # type: ignore[misc]
-            if by in ("", NO_END) or self._is_sound(by, seconds):
+            if by in ("", NO_END, NO_IMPORT) or self._is_sound(by, seconds):
                 return by
 
     def _is_sound(self, test: str, seconds: float) -> bool:
@@ -149,12 +153,14 @@ class Trials:
             sys.exit(f"the tests could not be run:\n{(self.place / 'log.txt').read_text()[-3000:]}")
         if code < 0:
             return NO_END  # the limit of processor time, or the fault brought the interpreter down
-        return failed.read_text() if failed.exists() else ("collection" if code else "")
+        return failed.read_text() if failed.exists() else (NO_IMPORT if code else "")
 
     def record(self, test_file: str, records: ReachRecords, judged: Sequence[str], seconds: float) -> None:
         """Records which lines of the judging files the tests of a file run."""
         items = [item for item in self.session.items if item.nodeid.startswith(f"{test_file}::")]
-        self._fork(lambda: _record(test_file, items, records, judged, self._folder("temporary")), seconds)
+        if items:
+            digest = self._digests[test_file]
+            self._fork(lambda: _record(test_file, digest, items, records, judged, self._folder("temporary")), seconds)
 
 
 def _in_fork(run: Callable[[], None], log: Path, seconds: float) -> None:
@@ -177,7 +183,12 @@ def _in_fork(run: Callable[[], None], log: Path, seconds: float) -> None:
 
 
 def _record(
-    test_file: str, items: Sequence[pytest.Item], records: ReachRecords, judged: Sequence[str], temporary: Path
+    test_file: str,
+    digest: str,
+    items: Sequence[pytest.Item],
+    records: ReachRecords,
+    judged: Sequence[str],
+    temporary: Path,
 ) -> None:
     import coverage
 
@@ -198,7 +209,7 @@ def _record(
             lines.setdefault(file, {})[line] = tests
             if "fixture" in contexts:
                 fixture_lines[file].add(line)
-    records.write(test_file, reach_of(test_file, watch.seconds, lines, fixture_lines))
+    records.write(test_file, reach_of(digest, watch.seconds, lines, fixture_lines))
 
 
 class _Watch:

@@ -41,7 +41,7 @@ def audit(
     immutable: Sequence[str] = (),
     forbidden: Mapping[str, Sequence[str]] | None = None,
     plausible: bool = False,
-    rows_per_class: int = ROWS_PER_CLASS,
+    rows_per_class: int | None = ROWS_PER_CLASS,
     schema: TableSchema | Path | None = None,
     test: Path | str | Frame | None = None,
     like: Any = None,
@@ -71,7 +71,8 @@ def audit(
         immutable: columns an attacker cannot change.
         forbidden: for a column (or "*"), values an attacker cannot write.
         plausible: forbid two values, one of them written, that no row of the table has together.
-        rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer.
+        rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer. None for every
+            row of the table.
         schema: a schema.toml, or what it contains; inferred by default.
         test: the rows to audit, where `table` only says which values columns have.
         like: a frame with the types the model was trained on. By default what the model says, or the columns file next

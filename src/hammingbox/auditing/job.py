@@ -21,7 +21,7 @@ from hammingbox.running.reaching import reaching
 from hammingbox.running.store import open_store
 from hammingbox.running.tasks import SpaceChanges, Task
 from hammingbox.seeding import check_seed
-from hammingbox.settings import MOST_ROWS, whole_number
+from hammingbox.settings import MOST_TABLE_ROWS, whole_number
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.space import Space
 from hammingbox.threat.threat_model import LARGEST_BUDGET
@@ -45,7 +45,7 @@ class AuditJob:
     Attributes:
         task: the table, with what an attacker may do there by itself.
         split: which rows: "all", or a part of the table.
-        rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer.
+        rows_per_class: rows of each class, drawn by `rows_seed`; all rows of a class that has fewer. None for all rows.
         budgets: changes allowed, or ticks where the space has prices.
         positive: the class whose rows an attacker wants to be taken for others.
         space: what an attacker may write; the table's own by default.
@@ -62,7 +62,7 @@ class AuditJob:
 
     task: Task
     split: str = ALL
-    rows_per_class: int = ROWS_PER_CLASS
+    rows_per_class: int | None = ROWS_PER_CLASS
     budgets: Sequence[int] = BUDGETS
     positive: str | None = None
     space: Space | None = None
@@ -82,7 +82,8 @@ class AuditJob:
         Raises:
             InputError: no budgets or attacks, an unknown attack, or a number that is out of range.
         """
-        whole_number("rows per class", self.rows_per_class, most=MOST_ROWS)
+        if self.rows_per_class is not None:
+            whole_number("rows per class", self.rows_per_class, most=MOST_TABLE_ROWS)
         if not self.budgets or not self.attacks:
             raise InputError("expected at least one budget and one attack, got none.")
         unit = None if self.space is None else self.space.unit
@@ -113,7 +114,8 @@ class AuditJob:
         Raises:
             InputError: an unknown split, class, feature or category.
         """
-        draw = Draw(per_class=self.rows_per_class, seed=self.rows_seed)
+        some = self.rows_per_class
+        draw = Draw(how="all") if some is None else Draw(per_class=some, seed=self.rows_seed)
         rows, reference = self.task.sample(self.split, draw, positive=self.positive)
         return ComparisonJob(
             data=self.task.name,

@@ -47,11 +47,11 @@ from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import DrawHow, Positive, Rows, RowsPerClass, RowsSeed, sample_from
 from hammingbox.cli.workers import RayAddress, Workers, driver_device, executor_from
 from hammingbox.data.reading import Reading
-from hammingbox.evaluation.class_rates import ClassRates, class_rates_of
-from hammingbox.evaluation.diagnose import by_severity, diagnose_data
-from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.class_rates import ClassRates
+from hammingbox.evaluation.diagnose import by_severity, diagnose_data, diagnose_totals
+from hammingbox.evaluation.rates import Rate
 from hammingbox.running.reaching import reaching
-from hammingbox.running.record import evaluate_into
+from hammingbox.running.record import record_into
 from hammingbox.running.store import MemoryStore, open_store
 from hammingbox.threat.threat_model import ThreatModel
 
@@ -117,19 +117,18 @@ def attack(
     with progress() as bars, executor_from(workers, ray, device) as executor, ExitStack() as stack:
         store = stack.enter_context(MemoryStore() if out_dir is None else open_store(out_dir, create=True))
         bar = bars.add_task(f"{name}, {budget_text(threat.budget, space)}", total=len(part))
-        result = evaluate_into(
+        result = record_into(
             store, checkpoint, part, threat, chosen, goal=goal, name=name, place=place, source=reference,
             split=split, seed=seed, batch_size=batch_size, memory=memory * 2**20, executor=executor,
             on_rows=lambda done, _broken: bars.update(bar, advance=done),
         )  # fmt: skip
     sample = reference.sample
-    classes = class_rates_of(
-        result.rows,
-        task.splits.schema.classes,
-        population=None if sample is None else sample.population,
-        positive=positive,
+    schema, totals = task.splits.schema, result.totals
+    classes = totals.classes(
+        schema.classes, population=None if sample is None else sample.population, positive=positive
     )
-    findings = by_severity([*result.findings, *diagnose_data(task.splits)])
+    doubts = diagnose_totals(totals, schema, goal=goal, failed=result.failed)
+    findings = by_severity([*doubts, *diagnose_data(task.splits)])
     facts: dict[str, Any] = result.summary() | {"attack": name, "settings": repr(chosen)} | classes.to_json()
     if store.path is not None:
         facts["file"] = str(store.path)
@@ -137,18 +136,16 @@ def attack(
         print_json(facts | {"findings": [finding.to_json() for finding in findings]})
     else:
         show_findings(findings)
-        _show(facts, result, classes)
+        _show(facts, totals.success_rate, classes)
     exit_if_nothing_attacked(findings)
 
 
-def _show(facts: dict[str, Any], result: Evaluation, classes: ClassRates) -> None:
+def _show(facts: dict[str, Any], rate: Rate, classes: ClassRates) -> None:
     attacked = facts["attacked"]
     whom = "those" if attacked == facts["correct"] else f"the {attacked} of those that the goal is about"
     table = Table(show_header=False, box=None)
     table.add_row("rows", f"{facts['rows']}, {facts['correct']} right before")
-    table.add_row(
-        "success rate", f"[bold]{shown_rate(result.success_rate)}[/] of {whom}{interval(result.success_rate)}"
-    )
+    table.add_row("success rate", f"[bold]{shown_rate(rate)}[/] of {whom}{interval(rate)}")
     if facts["proven"]:
         table.add_row("proven", f"{facts['proven']} rows cannot be broken within the budget")
     table.add_row("robust error", f"{100 * facts['robust_error']:.1f} % of all rows")

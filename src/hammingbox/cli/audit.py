@@ -37,13 +37,12 @@ from hammingbox.cli.options import (
     model_from,
 )
 from hammingbox.cli.own_file import reads_own_file
-from hammingbox.cli.sampling import Positive, RowsSeed
+from hammingbox.cli.sampling import ALL_ROWS, Positive, RowsSeed, rows_or_all
 from hammingbox.cli.workers import RayAddress, Workers, driver_device, executor_from
 from hammingbox.data.reading import Reading
 from hammingbox.report.page.folder import PAGE
 from hammingbox.running.store import FILE
 from hammingbox.running.tasks import Task
-from hammingbox.settings import MOST_ROWS
 
 
 @reads_own_file
@@ -60,7 +59,10 @@ def audit(
     model_name: ModelName = "",
     positive: Positive = None,
     rows_per_class: Annotated[
-        int, typer.Option(min=1, max=MOST_ROWS, help="Rows of each class, or all that it has.")
+        int,
+        typer.Option(
+            parser=rows_or_all, metavar="N|all", help="Rows of each class, or all that it has; all for every row."
+        ),
     ] = ROWS_PER_CLASS,
     budgets: Annotated[
         str | None,
@@ -108,7 +110,7 @@ def audit(
     job = AuditJob(
         task=task,
         split=split or split_of(reading),
-        rows_per_class=rows_per_class,
+        rows_per_class=None if rows_per_class == ALL_ROWS else rows_per_class,
         budgets=budgets_from(budgets, space, usual_budgets(len(task.splits.schema.features))),
         positive=positive,
         space=space,

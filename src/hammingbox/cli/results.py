@@ -11,8 +11,18 @@ from hammingbox.cli.console import out, plain, print_json, say, write_output
 from hammingbox.cli.options import Json
 from hammingbox.cli.tables import show_table
 from hammingbox.errors import InputError, unknown_name
-from hammingbox.files import write_bytes
-from hammingbox.report.artefacts.export import BINARY, FORMATS, What, records, row_records, run_record, short_table
+from hammingbox.files import atomic_write, write_bytes
+from hammingbox.report.artefacts.export import (
+    BINARY,
+    FORMATS,
+    What,
+    records,
+    row_records,
+    run_record,
+    runs_of,
+    short_table,
+)
+from hammingbox.report.artefacts.row_export import write_partitions, write_rows_csv, write_rows_parquet
 from hammingbox.running.store import open_store
 from hammingbox.settings import MOST_ROWS
 
@@ -46,8 +56,8 @@ def show_run(
     with open_store(folder, readonly=True) as store, store.snapshot():
         facts = store.run(run)
         record, sessions = run_record(store, facts), store.sessions(run)
-        rows, schema = store.rows(run), store.schema(facts)
-    broken = list(row_records(facts, schema, rows.take(rows.success.nonzero()[:examples, 0])))
+        rows, schema = store.rows(run, store.broken(run, examples)), store.schema(facts)
+    broken = list(row_records(facts, schema, rows))
     names = [feature.name for feature in schema.features]
     if json:
         print_json(record | {"sessions": [session.__dict__ for session in sessions], "examples": broken})
@@ -80,6 +90,13 @@ def export(
     what: Annotated[str, typer.Option(help="runs (a line each), rows with a column per feature, or classes.")] = "runs",
     model: OfModel = None,
     file: Annotated[Path | None, typer.Option("--out", help="File to write; standard output without it.")] = None,
+    partitioned: Annotated[
+        bool,
+        typer.Option(
+            "--partitioned",
+            help="With --what rows --format parquet: --out is a new folder with files by attack, budget and run.",
+        ),
+    ] = False,
 ) -> None:
     """Writes runs, rows or classes for other programs: CSV, Excel, Parquet, Markdown, LaTeX (booktabs), SVG, PDF."""
     if form not in FORMATS:
@@ -87,6 +104,13 @@ def export(
     chosen: dict[str, What] = {name: name for name in get_args(What)}
     if what not in chosen:
         raise unknown_name("part of a store", what, chosen)
+    if partitioned and (what != "rows" or form != "parquet" or file is None):
+        raise InputError(
+            "expected --partitioned with --what rows, --format parquet and --out FOLDER, got other options."
+        )
+    if what == "rows" and file is not None and form in ("csv", "parquet"):
+        _export_rows(folder, form, model, file, partitioned=partitioned)
+        return
     with open_store(folder, readonly=True) as store, store.snapshot():
         found = records(store, chosen[what], model=model)
     if not found:
@@ -97,3 +121,17 @@ def export(
         say(f"{len(found):,} {what} written to {plain(file)}")
     else:
         write_output(content, is_text=form not in BINARY)
+
+
+def _export_rows(folder: Path, form: str, model: str | None, file: Path, *, partitioned: bool) -> None:
+    """Writes the rows of a store a few at a time: there may be millions."""
+    with open_store(folder, readonly=True) as store, store.snapshot():
+        runs = runs_of(store, model)
+        if not any(run.rows for run in runs):
+            raise InputError(f"expected rows to export in {folder}, got none. Run `hammingbox compare` first.")
+        if partitioned:
+            written = write_partitions(store, runs, file)
+        else:
+            with atomic_write(file) as sink:
+                written = (write_rows_csv if form == "csv" else write_rows_parquet)(store, runs, sink)
+    say(f"{written:,} rows written to {plain(file)}")

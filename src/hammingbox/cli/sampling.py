@@ -10,17 +10,40 @@ from hammingbox.evaluation.drawing import Draw
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.tasks import Task
 from hammingbox.seeding import LARGEST_SEED
-from hammingbox.settings import MOST_ROWS
+from hammingbox.settings import MOST_TABLE_ROWS
 
 DEFAULT_ROWS = 100
 
+ALL_ROWS = -1
+"""What `--rows all` is for the program."""
+
+
+def rows_or_all(value: str | int) -> int:
+    """A number of rows, or all of them.
+
+    Raises:
+        BadParameter: it is neither.
+    """
+    text = str(value)
+    if text == "all":
+        return ALL_ROWS
+    number = int(text[:20]) if text.isascii() and text.isdigit() else 0
+    if not 1 <= number <= MOST_TABLE_ROWS:
+        raise typer.BadParameter(f"expected a number of rows (1 to {MOST_TABLE_ROWS:,}) or all, got {text!r:.40}.")
+    return number
+
+
 Rows = Annotated[
     int | None,
-    typer.Option(min=1, max=MOST_ROWS, help=f"How many rows of the split are used; {DEFAULT_ROWS} by default."),
+    typer.Option(
+        parser=rows_or_all,
+        metavar="N|all",
+        help=f"How many rows of the split are used, or all; {DEFAULT_ROWS} by default.",
+    ),
 ]
 RowsPerClass = Annotated[
     int | None,
-    typer.Option(min=1, max=MOST_ROWS, help="In place of --rows: so many rows of each class, or all it has."),
+    typer.Option(min=1, max=MOST_TABLE_ROWS, help="In place of --rows: so many rows of each class, or all it has."),
 ]
 DrawHow = Annotated[
     str | None,
@@ -55,6 +78,10 @@ def sample_from(
     """
     if rows is not None and per_class is not None:
         raise InputError(f"expected --rows or --rows-per-class, got both ({rows} and {per_class}). Leave one out.")
+    if rows == ALL_ROWS:
+        if how is not None:
+            raise InputError(f"expected --draw where some rows are chosen, got {how!r} with --rows all. Leave it out.")
+        return task.sample(split, Draw(how="all"), positive=positive)
     if per_class is None and rows is None:
         rows = min(default, len(task.whole(split)))
     usual = "classes" if task.is_own or per_class is not None else "first"

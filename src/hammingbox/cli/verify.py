@@ -88,7 +88,7 @@ def _rows_of(
 ) -> Dataset:
     name = data or stored.header["data"]
     splits = DataReference.of(name, label=label, schema=schema).load(data_dir, schema_digest=stored.schema.digest)
-    return Dataset.join([splits.train, splits.validation, splits.test])
+    return splits.whole()
 
 
 def _as_json(file: Path, found: VerifiedStore) -> dict[str, Any]:

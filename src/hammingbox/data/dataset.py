@@ -9,11 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hammingbox.data.mapped import MAPPED_CELLS, appended, converted, forget_pages, gathered, is_mapped
 from hammingbox.data.schema import Schema
 from hammingbox.data.whole_numbers import whole_numbers
 from hammingbox.errors import InputError
 from hammingbox.files import sha256
-from hammingbox.types import Ids, Labels
+from hammingbox.types import Ids, Labels, RowInt
 
 Chosen = Tensor | slice | Sequence[int] | np.ndarray[Any, np.dtype[Any]]
 """Rows of a data set: indices, a mask or a slice."""
@@ -69,6 +70,7 @@ class Dataset:
         return {
             name: value.clone() if isinstance(value, Tensor) and _is_partial_view(value) else value
             for name, value in vars(self).items()
+            if name != "_by_number"
         }
 
     def take(self, rows: Chosen) -> "Dataset":
@@ -78,7 +80,13 @@ class Dataset:
             rows: indices or a mask (a tensor, an array or a list), or a slice.
         """
         index = self._index(rows)
-        return self._of_checked(self.ids[index], self.labels[index], self.numbers[index])
+        ids = self.ids
+        if isinstance(index, slice) or not is_mapped(ids):
+            return self._of_checked(ids[index], self.labels[index], self.numbers[index])
+        places = index.nonzero()[:, 0] if index.dtype == torch.bool else index
+        some = gathered(ids, places) if len(places) * ids.shape[1] > MAPPED_CELLS else ids[places]
+        forget_pages(ids)
+        return self._of_checked(some, self.labels[places], self.numbers[places])
 
     @staticmethod
     def join(parts: "Sequence[Dataset]") -> "Dataset":
@@ -93,7 +101,7 @@ class Dataset:
             raise InputError(
                 "expected parts that share one schema, got different schemas. Encode them with one schema."
             )
-        ids, labels, numbers = (torch.cat([getattr(p, name) for p in parts]) for name in ("ids", "labels", "numbers"))
+        ids, labels, numbers = (_joined([getattr(p, name) for p in parts]) for name in ("ids", "labels", "numbers"))
         return parts[0]._of_checked(ids, labels, numbers)
 
     def in_schema(self, schema: Schema) -> "Dataset":
@@ -106,15 +114,23 @@ class Dataset:
             return self
         if schema.form_digest != self.schema.form_digest:
             raise InputError("expected a schema with the columns of the rows, got another one.")
-        ids = self.ids.long().clone()
+        tables: dict[int, Tensor] = {}
         for column, (old, new) in enumerate(zip(self.schema.features, schema.features, strict=True)):
-            if old.categories == new.categories:
-                continue
-            place = {text: i for i, text in enumerate(new.categories)}
-            table = torch.tensor([place.get(text, -1) for text in old.categories], dtype=torch.int64, device="cpu")
-            ids[:, column] = table.to(ids.device)[ids[:, column]]
-            if bool((ids[:, column] < 0).any()):
-                raise InputError(f"expected a schema that knows all values of {old.name!r} in the rows, got another.")
+            if old.categories != new.categories:
+                place = {text: i for i, text in enumerate(new.categories)}
+                tables[column] = torch.tensor([place.get(text, -1) for text in old.categories], device=self.ids.device)
+
+        def known(ids: Tensor) -> Tensor:
+            found = ids.long()
+            for column, table in tables.items():
+                found[:, column] = table[found[:, column]]
+                if bool((found[:, column] < 0).any()):
+                    name = schema.features[column].name
+                    raise InputError(f"expected a schema that knows all values of {name!r} in the rows, got another.")
+            return found
+
+        most = max(schema.cardinalities)
+        ids = converted(self.ids, known, most) if is_mapped(self.ids) else known(self.ids.clone())
         return Dataset(schema, ids, self.labels, self.name, self.numbers)
 
     def batch(self, rows: Chosen, device: torch.device | str | None = None) -> tuple[Ids, Labels]:
@@ -127,7 +143,32 @@ class Dataset:
         """
         index = self._index(rows)
         device = self.ids.device if device is None else device
-        return self.ids[index].to(device, torch.int64), self.labels[index].to(device, torch.int64)
+        found = self.ids[index].to(device, torch.int64), self.labels[index].to(device, torch.int64)
+        if is_mapped(self.ids):
+            forget_pages(self.ids)
+        return found
+
+    def by_number(self) -> "Dataset":
+        """The same rows in the order of their numbers."""
+        known, place = self._by_number
+        return self if known is self.numbers else self.take(place)
+
+    def places_of(self, numbers: RowInt) -> RowInt:
+        """Where the rows with these numbers are; -1 for a number that no row has."""
+        known, place = self._by_number
+        at = torch.searchsorted(known, numbers).clamp(max=max(0, len(known) - 1))
+        if not len(known):
+            return torch.full_like(numbers, -1)
+        return torch.where(known[at] == numbers, place[at], -1)
+
+    @cached_property
+    def _by_number(self) -> tuple[Tensor, Tensor]:
+        """The numbers in rising order, and the places of their rows."""
+        numbers = self.numbers.cpu()
+        if bool((numbers[1:] > numbers[:-1]).all()):
+            return self.numbers, torch.arange(len(numbers), device="cpu")
+        found = numbers.sort(stable=True)
+        return found.values, found.indices
 
     @cached_property
     def digest(self) -> str:
@@ -167,6 +208,8 @@ class Splits:
     train: Dataset
     validation: Dataset
     test: Dataset
+    ordered: Dataset | None = field(default=None, repr=False)
+    """All rows in the order of their numbers, where the loader has them so."""
 
     def __repr__(self) -> str:
         rows = f"{len(self.train):,} training, {len(self.validation):,} validation, {len(self.test):,} test rows"
@@ -176,6 +219,14 @@ class Splits:
     def schema(self) -> Schema:
         """The schema that all parts share."""
         return self.train.schema
+
+    def whole(self) -> Dataset:
+        """All rows, part after part."""
+        return Dataset.join([self.train, self.validation, self.test])
+
+    def by_number(self) -> Dataset:
+        """All rows in the order of their source."""
+        return self.whole().by_number() if self.ordered is None else self.ordered
 
     def in_schema(self, schema: Schema) -> "Splits":
         """The same rows under a schema that knows more numbers and dates, see `Dataset.in_schema`.
@@ -193,6 +244,23 @@ def _is_mask(rows: Any) -> bool:
         return bool(np.asarray(rows).dtype == np.bool_)
     except (ValueError, TypeError, OverflowError):  # lists of different lengths: no mask, and no indices either
         return False
+
+
+def _joined(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors one after the other; not copied where they already are, as the parts of a large table in one file."""
+    first = tensors[0]
+    size = first.element_size() * (first.shape[1] if first.dim() == 2 else 1)
+    ends = [tensor.data_ptr() + len(tensor) * size for tensor in tensors]
+    adjacent = is_mapped(first) and all(
+        tensor.is_contiguous() and tensor.untyped_storage().data_ptr() == first.untyped_storage().data_ptr()
+        and tensor.data_ptr() == end
+        for tensor, end in zip(tensors[1:], ends, strict=False)
+    )  # fmt: skip
+    if not adjacent:
+        is_large = first.dim() == 2 and any(map(is_mapped, tensors))
+        return appended(tensors) if is_large else torch.cat(list(tensors))
+    shape = (sum(map(len, tensors)), *first.shape[1:])
+    return first.as_strided(shape, first.stride(), first.storage_offset())
 
 
 def _is_partial_view(tensor: Tensor) -> bool:

@@ -81,7 +81,7 @@ class Offer:
             return None
         if self.rule == "quantiles" and steps:
             return ()
-        counts = np.bincount(column.codes, minlength=len(column.values))
+        counts = column.frequencies
         numbers = numbers_of(column.values, kind)
         codes = {number_of(code, kind) for code in sentinels} - {None}
         usable = np.array(

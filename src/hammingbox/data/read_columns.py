@@ -6,7 +6,7 @@ through its `columns` and ``frame[name]``, so neither pandas nor polars is impor
 
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from math import isnan
 from pathlib import Path
@@ -14,24 +14,34 @@ from typing import Any
 
 import numpy as np
 
-from hammingbox.data.columns import Column, ColumnBuilder, Columns
+from hammingbox.data.columns import Column, ColumnBuilder, Columns, TableBuilder
 from hammingbox.data.delimited import read_rows
 from hammingbox.data.excel import read_sheet
 from hammingbox.errors import FileError, InputError, missing_library
 from hammingbox.files import INFLATED_VARIABLE, damage_as_file_error, inflated_limit, unreadable
-from hammingbox.settings import MOST_ROWS
+from hammingbox.settings import MOST_TABLE_ROWS as MOST_ROWS
 
 PARQUET = (".parquet", ".pq")
 EXCEL = (".xlsx", ".xlsm")
 _INDEX = re.compile(r"__index_level_\d+__")
 MOST_COLUMNS = 20_000
-MOST_CELLS = 200_000_000
-"""Rows times columns: each cell takes four bytes when a table is read, and as many when it is encoded."""
+MOST_CELLS = 4_000_000_000
+"""Rows times columns: each cell takes four bytes of a temporary file when a table is read, and up to eight when it is
+encoded and split."""
+SMALL_ROWS, SMALL_CELLS = 5_000_000, 200_000_000
+"""Above these a file needs a byte for each row, and one for every 16 cells: a few bytes may stand for any table."""
+_MOST_INFLATED = 32
+"""Times that inflated data may be larger than its file, where it is more than `inflated_limit`."""
+MOST_VALUES = 5_000_000
+"""Distinct values of a column: they are held in memory."""
 _CHUNK, _CHUNK_CELLS = 256, 2**20
 """Lines of a CSV file that are turned into columns at once, and their cells at most.
 
 So few that Python's search for garbage does not go through them: 4,096 lines take three times as long.
 """
+
+_PARQUET_ROWS, _PARQUET_BUFFER = 2**15, 2**18
+"""Rows of a Parquet file that are decoded at once, and bytes of each of its columns."""
 
 Frame = Any
 """A pandas or polars frame, or a mapping from column names to values."""
@@ -68,7 +78,8 @@ def _from_csv(path: Path, encoding: str) -> Columns:
     rows = read_rows(path, encoding=encoding)
     _, header = next(rows)
     _check_size(path, 0, len(header))
-    builders = [ColumnBuilder(name) for name in header]
+    table = TableBuilder(header)
+    builders = table.builders
     # Wide lines are read in smaller chunks: a short line with many delimiters stands for many strings.
     size = max(1, min(_CHUNK, _CHUNK_CELLS // len(builders)))
     while chunk := list(islice(rows, size)):
@@ -79,10 +90,11 @@ def _from_csv(path: Path, encoding: str) -> Columns:
                 f"expected {len(builders)} fields in line {line} of {path}, as in its header, got {found}. "
                 "Repair that line, or quote fields that contain the delimiter."
             )
-        _check_size(path, len(builders[0]) + len(chunk), len(builders))
+        _check_size(path, len(table) + len(chunk), len(builders))
         for builder, texts in zip(builders, zip(*cells, strict=True), strict=True):
             builder.add(texts)
-    return _without_index(str(path), [builder.build() for builder in builders])
+        _keep(path, table)
+    return _without_index(str(path), table.build())
 
 
 def _from_excel(path: Path) -> Columns:
@@ -144,19 +156,55 @@ def _from_parquet(path: Path) -> Columns:
     with (
         damage_as_file_error(path, "complete Parquet data"),
         _opened(path) as binary,
-        parquet.ParquetFile(binary) as file,
+        # Read through a buffer: otherwise all columns of a row group, often of the whole file, are read first.
+        parquet.ParquetFile(binary, buffer_size=_PARQUET_BUFFER) as file,
     ):
         _check_parquet(path, file.metadata)
-        builders = [ColumnBuilder(name) for name in file.schema_arrow.names]
-        for batch in file.iter_batches():
-            _check_size(path, len(builders[0]) + len(batch), len(builders))
-            for builder, values in zip(builders, batch.columns, strict=True):
+        table = TableBuilder(file.schema_arrow.names)
+        for batch in _batches(path, file):
+            _check_size(path, len(table) + len(batch), len(table.builders))
+            for builder, values in zip(table.builders, batch.columns, strict=True):
                 coded = values if pyarrow.types.is_dictionary(values.type) else values.dictionary_encode()
                 texts = [_text(value) for value in coded.dictionary.to_pylist()]
                 # A missing value has no code. It gets the code of an empty text appended to the dictionary.
                 codes = coded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
                 builder.add_coded([*texts, ""] if values.null_count else texts, codes)
-    return _without_index(str(path), [builder.build() for builder in builders])
+            _keep(path, table)
+    return _without_index(str(path), table.build())
+
+
+def _batches(path: Path, file: Any) -> Iterator[Any]:
+    """The rows of a Parquet file, part by part; damage is named with the row before which it lies.
+
+    Raises:
+        FileError: the data is damaged.
+    """
+    found = file.iter_batches(batch_size=_PARQUET_ROWS)
+    rows = 0
+    while True:
+        with damage_as_file_error(
+            path, f"complete Parquet data after row {rows:,}" if rows else "complete Parquet data"
+        ):
+            batch = next(found, None)
+        if batch is None:
+            return
+        rows += len(batch)
+        yield batch
+
+
+def _keep(path: Path, table: TableBuilder) -> None:
+    """Moves what was read of a large table to its file, and checks that its values fit the memory.
+
+    Raises:
+        FileError: a column has too many distinct values, or the disk is full.
+    """
+    table.spill()
+    for builder in table.builders:
+        if builder.values > MOST_VALUES:
+            raise FileError(
+                f"expected at most {MOST_VALUES:,} distinct values in column {builder.name!r} of {path}, got more. "
+                "Round its numbers, or leave an identifier out of the file."
+            )
 
 
 def _opened(path: Path) -> io.BufferedReader:
@@ -170,13 +218,18 @@ def _check_parquet(path: Path, metadata: Any) -> None:
     """Checks what a Parquet file says about itself before its data is inflated.
 
     Raises:
-        FileError: it has no columns, more than tables may have, or more inflated data than the limit.
+        FileError: it has no columns, more than tables may have, or more inflated data than the limits.
     """
     if metadata.num_columns == 0:
         raise FileError(f"expected columns in {path}, got none.")
     _check_size(path, metadata.num_rows, metadata.num_columns)
-    size, limit = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)), inflated_limit()
-    if size > limit:
+    groups, limit = [metadata.row_group(i) for i in range(metadata.num_row_groups)], inflated_limit()
+    largest = max(
+        (group.column(i).total_uncompressed_size for group in groups for i in range(metadata.num_columns)), default=0
+    )
+    size = sum(group.total_byte_size for group in groups)
+    # A file is read part by part, so that only a column of a row group must fit the memory.
+    if largest > limit or size > max(limit, _MOST_INFLATED * path.stat().st_size):
         raise FileError(
             f"expected at most {limit // 2**20} MiB of inflated data in {path}, got {size // 2**20} MiB. "
             f"If you trust the file, set {INFLATED_VARIABLE} to the MiB it may have."
@@ -189,10 +242,11 @@ def _check_size(path: Path, rows: int, columns: int) -> None:
     Raises:
         FileError: it has too many rows, columns or cells.
     """
+    size = path.stat().st_size if rows > SMALL_ROWS or rows * columns > SMALL_CELLS else 0
     for found, most, what in (
-        (rows, MOST_ROWS, "rows"),
+        (rows, min(MOST_ROWS, max(SMALL_ROWS, size)), "rows"),
         (columns, MOST_COLUMNS, "columns"),
-        (rows * columns, MOST_CELLS, "cells"),
+        (rows * columns, min(MOST_CELLS, max(SMALL_CELLS, 16 * size)), "cells"),
     ):
         if found > most:
             raise FileError(f"expected a table of at most {most:,} {what} in {path}, got more. Take a part of it.")

@@ -10,12 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hammingbox.data.mapped import forget_pages
 from hammingbox.data.values import KINDS, MISSING, ORDERED, Numbers, number_of, numbers_of
 from hammingbox.data.whole_numbers import whole_numbers
 from hammingbox.errors import FileError, InputError, did_you_mean, unknown_name
 from hammingbox.files import sha256
 from hammingbox.types import Ids, Labels
 
+_CHECKED = 2**16
+"""Rows that are checked at once."""
 _SEPARATORS = "\x1d\x1e\x1f"
 """Stand between names in the text that `Schema.digest` hashes."""
 
@@ -206,13 +209,17 @@ class Schema:
                 f"expected {what} of shape (batch, {n}), got {tuple(ids.shape)}. Each row needs one id per feature."
             )
         limits = torch.tensor(self.cardinalities, device=ids.device)
-        wrong = ((ids < 0) | (ids >= limits)).nonzero()
-        if len(wrong):
-            row, feature = wrong[0].tolist()
-            raise InputError(
-                f"expected ids 0..{self.cardinalities[feature] - 1} in feature {self.features[feature].name!r}, "
-                f"got {int(ids[row, feature])} in row {row} of {what}. Encode rows with this schema first."
-            )
+        for begin in range(0, len(ids), _CHECKED):
+            part = ids[begin : begin + _CHECKED]
+            wrong = ((part < 0) | (part >= limits)).nonzero()
+            forget_pages(part)
+            if len(wrong):
+                row, feature = wrong[0].tolist()
+                raise InputError(
+                    f"expected ids 0..{self.cardinalities[feature] - 1} in feature {self.features[feature].name!r}, "
+                    f"got {int(part[row, feature])} in row {begin + row} of {what}. "
+                    "Encode rows with this schema first."
+                )
 
     def check_labels(self, labels: Tensor, rows: int) -> None:
         """Checks that there is one class id per row.

@@ -5,10 +5,12 @@ from functools import cached_property
 
 import numpy as np
 import torch
+from jaxtyping import Int
 
 from hammingbox.data.column_rules import ColumnRules, sorted_texts
-from hammingbox.data.columns import Columns
+from hammingbox.data.columns import Column, Columns
 from hammingbox.data.dataset import Dataset
+from hammingbox.data.mapped import BLOCK, ArrayFile, forget_pages, is_mapped_array, narrowest
 from hammingbox.data.schema import Feature, Schema
 from hammingbox.data.values import UNKNOWN
 from hammingbox.errors import InputError, unknown_name
@@ -104,16 +106,8 @@ class TableSchema:
             InputError: a column is missing, or a value is unknown where that is an error.
         """
         schema = self.schema
-        ids = np.empty((table.rows, len(self.columns)), dtype=np.int32)
-        for index, rules in enumerate(self.columns):
-            column = table.column(rules.name)
-            of_value = rules.ids_of(column.values)
-            if self.unknown == "error" and None in of_value:
-                value = column.values[of_value.index(None)]
-                raise rules.unknown_value(value, column.first_row(value), table.source)
-            # `<unknown>` is the last category.
-            of_code = np.array([len(rules.words) if i is None else i for i in of_value], dtype=np.int32)
-            ids[:, index] = of_code[column.codes]
+        columns = [table.column(rules.name) for rules in self.columns]
+        tables = [self._ids_by_code(rules, column, table) for rules, column in zip(self.columns, columns, strict=True)]
         label = table.column(self.label, kind="label column")
         if not set(label.values) <= set(schema.classes):
             value = next(text for text in label.values if text not in schema.classes)
@@ -123,4 +117,29 @@ class TableSchema:
                 "Fill or drop such rows, or add the class to the schema."
             )
         classes = np.array([schema.classes.index(text) for text in label.values], dtype=np.int64)
-        return Dataset(schema, torch.from_numpy(ids), torch.from_numpy(classes[label.codes]), name)
+        if not is_mapped_array(label.codes):
+            ids = np.empty((table.rows, len(columns)), dtype=np.int32)
+            for index, (of_code, column) in enumerate(zip(tables, columns, strict=True)):
+                ids[:, index] = of_code[column.codes]
+            return Dataset(schema, torch.from_numpy(ids), torch.from_numpy(classes[label.codes]), name)
+        file, labels = ArrayFile(len(columns), narrowest(max(schema.cardinalities))), []
+        for begin in range(0, table.rows, BLOCK):
+            block = slice(begin, begin + BLOCK)
+            pairs = zip(tables, columns, strict=True)
+            file.append(np.stack([of_code[column.codes[block]] for of_code, column in pairs], 1))
+            labels.append(classes[label.codes[block]])
+            forget_pages(label.codes)
+        return Dataset(schema, torch.from_numpy(file.mapped()), torch.from_numpy(np.concatenate(labels)), name)
+
+    def _ids_by_code(self, rules: ColumnRules, column: Column, table: Columns) -> Int[np.ndarray, "values"]:
+        """The id of each value of a column.
+
+        Raises:
+            InputError: a value is unknown where that is an error.
+        """
+        of_value = rules.ids_of(column.values)
+        if self.unknown == "error" and None in of_value:
+            value = column.values[of_value.index(None)]
+            raise rules.unknown_value(value, column.first_row(value), table.source)
+        # `<unknown>` is the last category.
+        return np.array([len(rules.words) if i is None else i for i in of_value], dtype=np.int32)

@@ -188,21 +188,54 @@ def class_rates(
     Raises:
         InputError: no such class.
     """
+    own = [labels == number for number in range(len(classes))]
+    rows, right, tried, lost = (
+        [int((mine if mask is None else mine & mask).sum()) for mine in own]
+        for mask in (None, correct, attacked, broken)
+    )
+    becomes = np.stack([np.bincount(predicted[mine & broken], minlength=len(classes)) for mine in own])
+    return lines_of(classes, rows, right, tried, lost, becomes, population=population, positive=positive)
+
+
+def lines_of(
+    classes: Sequence[str],
+    rows: Sequence[int],
+    correct: Sequence[int],
+    attacked: Sequence[int],
+    broken: Sequence[int],
+    becomes: Int64[np.ndarray, "classes classes"],
+    *,
+    population: Sequence[int] | None = None,
+    positive: str | None = None,
+) -> ClassRates:
+    """The same from counts.
+
+    Args:
+        classes: names of all classes.
+        rows: of each class.
+        correct: those that the victim got right before.
+        attacked: those that were attacked.
+        broken: those that an attack broke.
+        becomes: those, by the class they are taken for.
+        population: rows of each class in the whole split.
+        positive: the class that comes first.
+
+    Raises:
+        InputError: no such class.
+    """
     if positive is not None and positive not in classes:
         raise unknown_name("positive class", positive, classes)
     lines = []
     for number, name in enumerate(classes):
-        mine = labels == number
-        rows, right, tried, lost = (int((mine & mask).sum()) for mask in (mine, correct, attacked, broken))
-        became = np.bincount(predicted[mine & broken], minlength=len(classes))
+        became = becomes[number]
         order = np.argsort(-became, kind="stable")
         lines.append(
             ClassRate(
                 name,
-                rows,
-                right,
-                tried,
-                lost,
+                rows[number],
+                correct[number],
+                attacked[number],
+                broken[number],
                 None if population is None else population[number],
                 tuple((classes[k], int(became[k])) for k in order if became[k]),
             )

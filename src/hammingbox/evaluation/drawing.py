@@ -13,10 +13,10 @@ import torch
 from hammingbox.data.dataset import Dataset
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.seeding import check_seed, torch_generator
-from hammingbox.settings import MOST_ROWS, whole_number
+from hammingbox.settings import MOST_TABLE_ROWS, whole_number
 from hammingbox.types import RowInt
 
-WAYS = ("first", "random", "classes")
+WAYS = ("first", "random", "classes", "all")
 """How rows may be chosen."""
 
 
@@ -25,9 +25,10 @@ class Draw:
     """How rows are chosen. A larger draw with the same seed contains the smaller one, so that records are shared.
 
     Attributes:
-        rows: how many; None with `per_class`.
+        rows: how many; None with `per_class`, and for all rows.
         per_class: how many of each class, or all rows of a class that has fewer; None with `rows`.
-        how: the first rows of the split; at random; or as many of each class as possible, the rarest first.
+        how: the first rows of the split; at random; as many of each class as possible, the rarest first; or all rows,
+            in the order of their numbers.
         seed: of the draw.
     """
 
@@ -42,9 +43,13 @@ class Draw:
         Raises:
             InputError: both numbers or none, a number below 1, or an unknown way to draw.
         """
+        if self.how == "all":
+            if (self.rows, self.per_class) != (None, None):
+                raise InputError("expected no number of rows where all are taken, got one.")
+            return
         if (self.rows is None) == (self.per_class is None):
             raise InputError("expected either a number of rows or a number of rows per class, got both or neither.")
-        whole_number("number of rows", self.rows or self.per_class or 0, least=1, most=MOST_ROWS)
+        whole_number("number of rows", self.rows or self.per_class or 0, least=1, most=MOST_TABLE_ROWS)
         if self.how not in WAYS:
             raise unknown_name("way to draw rows", str(self.how), WAYS)
         if self.per_class is not None and self.how != "classes":
@@ -93,6 +98,8 @@ def draw_rows(data: Dataset, draw: Draw) -> Dataset:
     """
     if draw.rows is not None and draw.rows > len(data):
         raise InputError(f"expected at most {len(data)} rows, got --rows {draw.rows}. This split has no more.")
+    if draw.how == "all":
+        return data.by_number()
     if draw.how == "first":
         return data.take(slice(0, draw.rows))
     order = torch.randperm(len(data), generator=torch_generator(draw.seed), device="cpu")

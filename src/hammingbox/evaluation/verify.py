@@ -131,6 +131,21 @@ class Verification:
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    def __add__(self, other: "Verification") -> "Verification":
+        """What was found about rows and about other rows of the same run; what is about the run is said once."""
+        return Verification(
+            self.rows + other.rows,
+            self.claimed + other.claimed,
+            self.confirmed + other.confirmed,
+            self.ties + other.ties,
+            *(
+                tuple(dict.fromkeys([*getattr(self, name), *getattr(other, name)]))
+                if getattr(other, name)
+                else getattr(self, name)
+                for name in ("problems", "missing", "notes")
+            ),
+        )
+
     @property
     def ok(self) -> bool:
         """Everything was compared, and nothing was rejected."""
@@ -378,8 +393,7 @@ def _repeats(claims: Claims) -> list[str]:
 def _compare_with_data(claims: Claims, data: Dataset) -> list[str]:
     if data.schema.digest != claims.schema.digest:
         return ["expected data of the run's schema, got another schema"]
-    place = {number: i for i, number in enumerate(data.numbers.tolist())}
-    known = torch.tensor([place.get(number, -1) for number in claims.numbers.tolist()], dtype=torch.int64, device="cpu")
+    known = data.places_of(claims.numbers)
     x, y = data.batch(known.clamp(min=0))
     wrong = (known < 0) | (x != claims.clean).any(1) | (y != claims.labels)
     problems = [

@@ -74,8 +74,39 @@ class FeatureChanges:
 
 def strongest_run(results: ResultSet, victim: str) -> RunRows | None:
     """The run that broke most rows of a victim; of equal ones that with the smallest budget, which needs least."""
-    runs = [run for run in results.select(victim=victim) if run.broken.any()]
-    return max(runs, key=lambda run: (int(run.broken.sum()), -run.facts.budget), default=None)
+    runs = [run for run in results.select(victim=victim) if run.hits]
+    return max(runs, key=lambda run: (run.hits, -run.facts.budget), default=None)
+
+
+@dataclass(frozen=True, eq=False)
+class ChangeCounts:
+    """How often a run made each change in the rows it broke.
+
+    Attributes:
+        broken: rows it broke.
+        kinds: (feature, before, after) as one number each, in rising order: counting numbers is ten times faster than
+            counting triples.
+        times: how often each occurs.
+    """
+
+    broken: int
+    kinds: Int64[np.ndarray, "kinds"]
+    times: Int64[np.ndarray, "kinds"]
+
+    def __add__(self, other: "ChangeCounts") -> "ChangeCounts":
+        kinds, place = np.unique(np.concatenate([self.kinds, other.kinds]), return_inverse=True)
+        times = np.zeros(len(kinds), np.int64)
+        np.add.at(times, place, np.concatenate([self.times, other.times]))
+        return ChangeCounts(self.broken + other.broken, kinds, times)
+
+
+def count_changes(results: ResultSet, run: RunRows) -> ChangeCounts:
+    """Counts the changes in the broken rows of a run that are held."""
+    made, place = run.changes.take(run.broken), run.place[run.broken]
+    before = results.clean_ids()[place[made.owner()], made.keys]
+    most = max(results.schema.cardinalities)
+    kinds, times = np.unique((made.keys * most + before) * most + made.values, return_counts=True)
+    return ChangeCounts(len(place), kinds, times)
 
 
 def by_feature(results: ResultSet, victim: str, *, swaps: int = 12) -> FeatureChanges:
@@ -87,13 +118,10 @@ def by_feature(results: ResultSet, victim: str, *, swaps: int = 12) -> FeatureCh
     run = strongest_run(results, victim)
     if run is None:
         return FeatureChanges("", 0, 0, np.zeros(len(features), np.int64), (), ())
-    made, place = run.changes.take(run.broken), run.place[run.broken]
-    where, after = made.keys, made.values
-    before = results.clean_ids()[place[made.owner()], where]
-    per_feature = np.bincount(where, minlength=len(features))
-    # (feature, before, after) as one number each: counting numbers is ten times faster than counting triples.
-    most = max(results.schema.cardinalities)
-    kinds, times = np.unique((where * most + before) * most + after, return_counts=True)
+    counts = results.whole[victim].changes if victim in results.whole else count_changes(results, run)
+    most, kinds, times = max(results.schema.cardinalities), counts.kinds, counts.times
+    per_feature = np.zeros(len(features), np.int64)
+    np.add.at(per_feature, kinds // most // most, times)
     ranked = [
         Swap(features[kind // most // most].name, *_words(results, kind, most), count)
         for kind, count in sorted(zip(kinds.tolist(), times.tolist(), strict=True), key=lambda pair: -pair[1])
@@ -105,10 +133,10 @@ def by_feature(results: ResultSet, victim: str, *, swaps: int = 12) -> FeatureCh
     for i in np.argsort(-per_feature, kind="stable").tolist():
         if per_feature[i]:
             top = commonest[features[i].name]
-            share = float(per_feature[i]) / len(place)
+            share = float(per_feature[i]) / counts.broken
             lines.append(FeatureLine(i, features[i].name, int(per_feature[i]), share, top.before, top.after, top.times))
     return FeatureChanges(
-        run.facts.attack, run.facts.budget, len(place), per_feature, tuple(lines), tuple(ranked[:swaps])
+        run.facts.attack, run.facts.budget, counts.broken, per_feature, tuple(lines), tuple(ranked[:swaps])
     )
 
 
@@ -153,20 +181,47 @@ class WhatIf:
         """The largest fall of success at any budget, in shares of the attacked rows."""
         return max(((self.now[b].hits - rate.hits) / rate.rows for b, rate in line.still.items()), default=0.0)
 
+    def ranked(self) -> "WhatIf":
+        """The same with the lines in order."""
+        lines = sorted(sorted(self.lines, key=lambda line: line.index), key=lambda line: -self.fall(line))
+        return WhatIf(self.of, self.now, tuple(lines))
+
+    def __add__(self, other: "WhatIf") -> "WhatIf":
+        """Adds the counts of other rows."""
+        if not self.lines or not other.lines:
+            return self if self.lines else other
+        theirs = {line.index: line for line in other.lines}
+        lines = [
+            Frozen(line.index, line.name, added_rates(line.still, theirs[line.index].still)) for line in self.lines
+        ]
+        return WhatIf(self.of, added_rates(self.now, other.now), tuple(lines)).ranked()
+
     @property
     def useful(self) -> tuple[Frozen, ...]:
         """The features whose freezing may help."""
         return tuple(line for line in self.lines if self.fall(line) > 0)
 
 
+def added_rates(one: Mapping[int, Rate], two: Mapping[int, Rate]) -> dict[int, Rate]:
+    """Rates over different rows as rates over all of them, by budget."""
+    none = Rate(0, 0)
+    budgets = sorted({*one, *two})
+    pairs = {budget: (one.get(budget, none), two.get(budget, none)) for budget in budgets}
+    return {budget: Rate(a.hits + b.hits, a.rows + b.rows) for budget, (a, b) in pairs.items()}
+
+
 def what_if(results: ResultSet, victim: str, *, of: str = "") -> WhatIf:
     """Recounts a victim's broken rows once for each feature, as if the feature could not be changed.
+
+    Derived columns are left out: nobody writes them, so nobody can be kept from it.
 
     Args:
         results: the runs. All recorded adversarial rows count, of every attack and every budget up to the row's.
         victim: whose.
         of: count rows of this class only.
     """
+    if victim in results.whole and of in results.whole[victim].what_if:
+        return results.whole[victim].what_if[of]
     schema, places = results.schema, len(results.clean)
     if places * len(schema.features) > _MOST_CELLS:
         return WhatIf(of, {}, ())
@@ -184,9 +239,9 @@ def what_if(results: ResultSet, victim: str, *, of: str = "") -> WhatIf:
         needed = _needed(runs, places, len(schema.features))
         for feature, lost in enumerate((needed & broken[:, None]).sum(0).tolist()):
             still[feature][budget] = Rate(now[budget].hits - lost, attacked)
-    lines = [Frozen(i, feature.name, still[i]) for i, feature in enumerate(schema.features)] if now else []
-    found = WhatIf(of, now, tuple(lines))
-    return WhatIf(of, now, tuple(sorted(lines, key=lambda line: -found.fall(line))))
+    computed = results.derived_columns
+    lines = [Frozen(i, f.name, still[i]) for i, f in enumerate(schema.features) if i not in computed] if now else []
+    return WhatIf(of, now, tuple(lines)).ranked()
 
 
 def _needed(runs: list[RunRows], places: int, features: int) -> Bool[np.ndarray, "places features"]:

@@ -13,8 +13,10 @@ def worst_case_classes(results: ResultSet, victim: str) -> dict[int, ClassRates]
 
     What a broken row becomes is what the run that broke most rows made of it.
     """
+    if victim in results.whole:
+        return dict(results.whole[victim].classes)
     labels = np.array(results.labels, dtype=np.int64)
-    runs = sorted(results.select(victim=victim), key=lambda run: int(run.broken.sum()))
+    runs = sorted(results.select(victim=victim), key=lambda run: run.hits)
     found = {}
     for budget, rows in statuses_by_budget(results, victim).items():
         predicted = labels.copy()
@@ -36,6 +38,8 @@ def worst_case_classes(results: ResultSet, victim: str) -> dict[int, ClassRates]
 
 def classes_of_run(results: ResultSet, run: RunRows) -> ClassRates:
     """The classes in one run."""
+    if run.totals is not None:
+        return run.totals.classes(results.schema.classes, population=results.population, positive=results.positive)
     return class_rates(
         results.schema.classes,
         np.array(results.labels, dtype=np.int64)[run.place],

@@ -12,17 +12,19 @@ from hammingbox.evaluation.diagnose import Finding, diagnose_victim
 from hammingbox.evaluation.diagnose.finding import failed_rows
 from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rows import Rows
+from hammingbox.evaluation.run_totals import RunTotals
 from hammingbox.notebook import Axes, Frame
 from hammingbox.problem import DEFAULT_MEMORY
 from hammingbox.report.comparison_shown import curves_of, frame_of, html_of
 from hammingbox.report.labels import goal_in_words
+from hammingbox.report.large_results import LARGE, StoredRun, add_large
 from hammingbox.report.recorded_checks import findings_of
 from hammingbox.report.result_set import ResultSet
 from hammingbox.report.run_rows import RunFacts
 from hammingbox.report.summary import VictimSummary
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.executor import Executor
-from hammingbox.running.record import evaluate_into, refuse_into
+from hammingbox.running.record import RecordedRun, record_into, refuse_into, rows_in_order
 from hammingbox.running.store import Store
 from hammingbox.threat.amount import amount_of
 from hammingbox.threat.goal import AnyOther, Goal
@@ -155,11 +157,22 @@ def compare_attacks(
         rules=job.space.rules if isinstance(job.space, RuledSpace) else None,
     )
     failed: dict[int, FailedRow] = {}
+    # Rows of a store on disk can be read again, so those of a large comparison are not held.
+    is_large = job.steps > LARGE and store.path is not None
+    stored: list[StoredRun] = []
     for name in job.attacks:
         for threat in threats:
-            facts, rows, lost = _cell(job, checkpoint, place, store, name, threat, on_progress, victim)
-            results.add(facts, rows)
-            failed |= {row.number: row for row in lost}
+            held: list[Rows] = []
+            keep = (lambda _rows: None) if is_large else held.append
+            facts, run = _cell(job, checkpoint, place, store, name, threat, on_progress, victim, keep)
+            failed |= {row.number: row for row in (() if run is None else run.failed)}
+            if is_large:
+                totals = RunTotals(len(job.rows.schema.classes)) if run is None else run.totals
+                stored.append(StoredRun(facts, None if run is None else run.id, totals))
+            else:
+                results.add(facts, None if run is None else rows_in_order(held, job.rows))
+    if is_large:
+        add_large(results, store, stored, job.rows.numbers.sort().values)
     if failed:
         queried.append(failed_rows([failed[number] for number in sorted(failed)], len(job.rows)))
     return Comparison(VictimSummary(results, victim), findings_of(results, victim, queried), digest, queried)
@@ -174,8 +187,9 @@ def _cell(
     threat: ThreatModel,
     on_progress: OnProgress,
     victim: str,
-) -> tuple[RunFacts, Rows | None, Sequence[FailedRow]]:
-    """One attack at one budget: its facts, its rows unless it refused, and rows that nobody could compute."""
+    on_records: Callable[[Rows], None],
+) -> tuple[RunFacts, RecordedRun | None]:
+    """One attack at one budget: its facts, and the run unless it refused."""
     attack, done = attack_named(name), 0
 
     def on_rows(rows: int, _broken: int) -> None:
@@ -197,13 +211,13 @@ def _cell(
         reason = f"{name} needs gradients, and this model has none."
         refuse_into(store, checkpoint, job.rows, threat, attack, reason, **noted)
         on_progress(name, threat.budget, len(job.rows))
-        return replace(facts, refused=reason), None, ()
+        return replace(facts, refused=reason), None
     try:
-        found = evaluate_into(
+        found = record_into(
             store, checkpoint, job.rows, threat, attack, batch_size=job.batch_size, memory=job.memory,
-            executor=job.executor, on_rows=on_rows, **noted,
+            executor=job.executor, on_rows=on_rows, on_records=on_records, **noted,
         )  # fmt: skip
     except TooExpensiveError as error:
         on_progress(name, threat.budget, len(job.rows) - done)
-        return replace(facts, refused=str(error)), None, ()
-    return replace(facts, seconds=found.seconds), found.rows, found.failed
+        return replace(facts, refused=str(error)), None
+    return replace(facts, seconds=found.seconds), found

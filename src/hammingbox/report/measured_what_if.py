@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from hammingbox.attacks import ATTACKS, attack_named
 from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError
 from hammingbox.evaluation.rates import Rate
 from hammingbox.report.breakdown import by_feature, what_if
+from hammingbox.report.class_budgets import classes_of_run
 from hammingbox.report.comparison import ComparisonJob
 from hammingbox.report.summary import VictimSummary
-from hammingbox.running.record import evaluate_into
+from hammingbox.running.record import record_into
 from hammingbox.running.store import FILE, Run, Store, open_store
 from hammingbox.threat.rules.function import Function
 from hammingbox.threat.space import Space
@@ -97,7 +96,11 @@ def measure_what_if(
         rows = rows.take(rows.labels.cpu() == schema.classes.index(of))
     attacks = {line.budget: line.strongest for line in summary.worst if line.strongest in ATTACKS}
     bound, changed = what_if(results, summary.name, of=of), by_feature(results, summary.name)
-    ranked = [*(line.name for line in bound.useful), *(line.name for line in changed.lines)]
+    computed = {schema.features[column].name for column in results.derived_columns}
+    ranked = [
+        *(line.name for line in bound.useful),
+        *(line.name for line in changed.lines if line.name not in computed),
+    ]
     lines: dict[str, dict[int, Rate]] = {}
     for name in list(dict.fromkeys(ranked))[:columns]:
         on_column(name)
@@ -106,11 +109,11 @@ def measure_what_if(
         except InputError:  # it is the last column that may change: frozen, nothing is left to attack
             continue
         lines[name] = {
-            budget: evaluate_into(
+            budget: record_into(
                 store, checkpoint, rows, ThreatModel(space, budget), attack_named(attack), goal=job.goal, name=attack,
                 place=str(place), source=job.source or job.data, split=job.split, seed=job.seed,
                 batch_size=job.batch_size, memory=job.memory, executor=job.executor,
-            ).success_rate
+            ).totals.success_rate
             for budget, attack in attacks.items()
         }  # fmt: skip
     now = {budget: _rate_on(summary, budget, attack, of) for budget, attack in attacks.items()} if lines else {}
@@ -179,11 +182,13 @@ def _measured(store: Store, own: Store, pairs: Sequence[tuple[Run, Run, str]], s
     for first, run, column in pairs:
         if run.rows < most:
             continue
-        budget, rows = run.key.budget, own.rows(run.id)
+        budget, totals = run.key.budget, own.totals(run.id)
         attacks[budget] = run.name
-        lines.setdefault(column, {})[budget] = rows.success_rate
-        now[budget] = store.rows(first.id, rows.numbers.tolist()).success_rate
-        labels.update(rows.labels.tolist())
+        lines.setdefault(column, {})[budget] = totals.success_rate
+        if budget not in now:
+            before = [store.rows(first.id, rows.numbers.tolist()).success_rate for rows in own.blocks(run.id)]
+            now[budget] = Rate(sum(rate.hits for rate in before), sum(rate.rows for rate in before))
+        labels.update(totals.column("rows").nonzero()[0].tolist())
     of = schema.classes[labels.pop()] if len(labels) == 1 else ""
     return MeasuredWhatIf(of, attacks, now, {name: line for name, line in lines.items() if set(line) == set(now)})
 
@@ -211,6 +216,5 @@ def _rate_on(summary: VictimSummary, budget: int, attack: str, of: str) -> Rate:
     """Success of an attack of the comparison on the rows of a class."""
     results = summary.results
     run = next(results.select(victim=summary.name, attack=attack, budget=budget))
-    labels = torch.tensor(results.labels)[torch.from_numpy(run.place)].numpy()
-    mine = labels == results.schema.classes.index(of) if of else labels >= 0
-    return Rate(int((run.broken & mine).sum()), int((run.attacked & mine).sum()))
+    rates = [line.success for line in classes_of_run(results, run).lines if of in ("", line.name)]
+    return Rate(sum(rate.hits for rate in rates), sum(rate.rows for rate in rates))

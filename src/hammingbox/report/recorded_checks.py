@@ -11,6 +11,7 @@ from hammingbox.evaluation.diagnose import (
     Finding,
     by_severity,
     diagnose_classes,
+    diagnose_counts,
     diagnose_denominator,
     diagnose_leak,
     diagnose_results,
@@ -24,7 +25,7 @@ from hammingbox.evaluation.diagnose.finding import (
 )
 from hammingbox.evaluation.rates import Rate
 from hammingbox.report.result_set import ResultSet
-from hammingbox.report.status import statuses_by_budget
+from hammingbox.report.status import both_by_budget
 from hammingbox.victims.victim import looks_like_probabilities
 
 _NOISE = 1e-3
@@ -70,19 +71,25 @@ def _answers(results: ResultSet, victim: str) -> list[Finding]:
 
 
 def _rows(results: ResultSet, victim: str) -> list[Finding]:
-    runs = [run for run in results.select(victim=victim) if len(run)]
+    runs = [run for run in results.select(victim=victim) if run.rows]
     found = []
     rows = len(np.unique(np.concatenate([np.empty(0, np.int64), *(run.place for run in runs)])))
-    short = sum(len(run) < rows for run in runs)
+    if victim in results.whole:
+        rows = results.whole[victim].rows
+    short = sum(run.rows < rows for run in runs)
     if short:
         found.append(unequal_rows(short, len(runs), rows))
     if runs:
         longest = max(runs, key=lambda run: run.success_rate.rows)
-        found += diagnose_denominator(longest.success_rate, rows=rows, correct=int(longest.correct.sum()))
+        found += diagnose_denominator(longest.success_rate, rows=rows, correct=longest.summary["correct"])
     return found
 
 
 def _classes(results: ResultSet, victim: str) -> list[Finding]:
+    if victim in results.whole:
+        counts = results.whole[victim]
+        said, right = torch.from_numpy(counts.answers), torch.from_numpy(counts.right)
+        return diagnose_counts(said, right, results.schema, goal=results.aim)
     if victim not in results.before:
         return []
     answers = results.before[victim]
@@ -99,8 +106,7 @@ def _leak(results: ResultSet, victim: str) -> list[Finding]:
 
 def _proofs(results: ResultSet, victim: str) -> list[Finding]:
     """The smallest budget at which a row is both broken and proven unbreakable."""
-    for budget, rows in statuses_by_budget(results, victim).items():
-        both = int((rows.broken & rows.proven).sum())
+    for budget, both in both_by_budget(results, victim).items():
         if both:
             return [broken_and_proven(both, budget)]
     return []
@@ -111,7 +117,7 @@ def _attacks(results: ResultSet, victim: str) -> list[Finding]:
     rates: dict[tuple[str, int], Rate] = {}
     attacks: dict[str, Attack] = {}
     for run in results.select(victim=victim):
-        if len(run):
+        if run.rows:
             rates.setdefault((run.facts.attack, run.facts.budget), run.success_rate)
             if (attack := run.facts.known_attack) is not None:
                 attacks[run.facts.attack] = attack

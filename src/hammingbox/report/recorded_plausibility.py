@@ -23,6 +23,7 @@ from hammingbox.evaluation.plausibility import own_rows_with_rare_pairs, plausib
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
 from hammingbox.files import damage_as_file_error, exists, read_json, sha256, write_bytes
+from hammingbox.report.large_results import LARGE
 from hammingbox.report.result_set import row_form
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import Store
@@ -82,6 +83,8 @@ def read_notes(folder: Path) -> PlausibilityNotes:
 def note_plausibility(store: Store, folder: Path, data: Dataset) -> PlausibilityNotes:
     """Notes how plausible all broken rows are that belong to a table, and returns all notes of the folder.
 
+    Nothing is noted where the table's runs have more rows than a report holds (`LARGE`): notes are held in memory.
+
     Args:
         store: of the folder.
         folder: for the notes.
@@ -91,7 +94,8 @@ def note_plausibility(store: Store, folder: Path, data: Dataset) -> Plausibility
         FileError: the notes cannot be written, or the store is damaged.
     """
     digest = data.schema.digest
-    if row_form(data.schema) != "columns":
+    runs = [run for run in store.runs() if run.key.schema_sha256 == digest and run.rows]
+    if row_form(data.schema) != "columns" or sum(run.rows for run in runs) > LARGE:
         return read_notes(folder)
     try:
         known = read_notes(folder)
@@ -99,9 +103,7 @@ def note_plausibility(store: Store, folder: Path, data: Dataset) -> Plausibility
         known = PlausibilityNotes()
     clean, written, predicted, keys = [], [], [], []
     seen = set(known.rows)
-    for run in store.runs():
-        if run.key.schema_sha256 != digest or not run.rows:
-            continue
+    for run in runs:
         rows = store.rows(run.id)
         rows = rows.take(rows.success)
         for place, key in enumerate(_keys(rows, digest)):
@@ -142,7 +144,7 @@ def note_all(store: Store, folder: Path, data_dir: Path | None = None) -> list[s
         try:
             reference = DataReference.from_text(run.key.data, run.source)
             splits = reference.load(data_dir, schema_digest=run.key.schema_sha256)
-            data = Dataset.join([splits.train, splits.validation, splits.test]).in_schema(store.schema(run))
+            data = splits.whole().in_schema(store.schema(run))
         except HammingboxError as error:
             lost[f"{run.key.data}: {error}"] = None
             continue

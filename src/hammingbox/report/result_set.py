@@ -1,9 +1,9 @@
 """Results that can be compared: runs on the same data. Clean rows are held once, attacked rows as changes to them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float32, Float64, Int64
@@ -12,6 +12,7 @@ from hammingbox.data.schema import Schema
 from hammingbox.evaluation.drawing import Sample
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
+from hammingbox.evaluation.run_totals import RunTotals
 from hammingbox.report.ragged_pairs import changes, likeliest
 from hammingbox.report.run_rows import RunFacts, RunRows
 from hammingbox.text.vocabulary import SPECIAL
@@ -76,6 +77,8 @@ class ResultSet:
         labels: true classes of the clean rows.
         clean: each clean row once, as bytes of its ids.
         before: each victim's answers to clean rows.
+        whole: what all rows add up to, by victim, where only some are held here; see `hammingbox.report.large_results`.
+        distinct: clean rows, where only some are held here.
     """
 
     data: str
@@ -91,12 +94,28 @@ class ResultSet:
     labels: list[int] = field(default_factory=list)
     clean: list[bytes] = field(default_factory=list, repr=False)
     before: dict[str, CleanAnswers] = field(default_factory=dict, repr=False)
+    whole: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    distinct: int = 0
     _places: dict[tuple[int, int, bytes], int] = field(default_factory=dict, repr=False)
+
+    def empty(self) -> "ResultSet":
+        """The same without runs and rows."""
+        return ResultSet(self.data, self.schema, self.space, self.goal, self.sample, self.aim, self.rules)
+
+    @property
+    def rows(self) -> int:
+        """Distinct clean rows, those included that are not held here."""
+        return self.distinct if self.whole else len(self.clean)
 
     @property
     def unit(self) -> Unit | None:
         """What budgets count, if it is money."""
         return None if self.rules is None else self.rules.unit
+
+    @property
+    def derived_columns(self) -> frozenset[int]:
+        """Columns that are computed from others whenever a row is written."""
+        return frozenset() if self.rules is None else frozenset(each.column for each in self.rules.derived)
 
     @property
     def budget_label(self) -> str:
@@ -158,6 +177,7 @@ class ResultSet:
         facts: RunFacts,
         rows: Rows | None,
         plausibility: tuple[Int64[np.ndarray, "rows"], Float64[np.ndarray, "rows"]] | None = None,
+        totals: RunTotals | None = None,
     ) -> None:
         """Adds a run; None for a run that was refused.
 
@@ -165,6 +185,7 @@ class ResultSet:
             facts: what the run is.
             rows: its rows.
             plausibility: unseen pairs and anomalies of its rows, if they were noted.
+            totals: what all its rows add up to, where `rows` are only some of them.
         """
         if rows is None:
             self.runs.append(RunRows.empty(facts))
@@ -177,7 +198,7 @@ class ResultSet:
         self.runs.append(
             RunRows(
                 facts=facts,
-                summary=rows.summary(),
+                summary=rows.summary() if totals is None else totals.summary(),
                 place=place,
                 correct=rows.correct.numpy(),
                 attacked=rows.attacked.numpy(),
@@ -192,6 +213,7 @@ class ResultSet:
                 after=likeliest(logits, labels),
                 unseen_pairs=pairs,
                 anomaly=anomaly,
+                totals=totals,
             )
         )
 

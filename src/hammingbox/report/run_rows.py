@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float64, Int64
 
 from hammingbox.attacks import ATTACKS, Attack
 from hammingbox.evaluation.rates import Rate
+from hammingbox.evaluation.run_totals import RunTotals
 from hammingbox.report.ragged_pairs import Ragged
 
 
@@ -71,6 +72,7 @@ class RunRows:
             for other rows.
         anomaly: of broken rows: the share of the data's rows of the predicted class that are more typical; NaN where
             it is not known.
+        totals: what all rows of the run add up to, where the arrays hold only some of them.
     """
 
     facts: RunFacts
@@ -89,6 +91,7 @@ class RunRows:
     after: Ragged
     unseen_pairs: Int64[np.ndarray, "rows"]
     anomaly: Float64[np.ndarray, "rows"]
+    totals: RunTotals | None = None
 
     @staticmethod
     def empty(facts: RunFacts) -> "RunRows":
@@ -102,6 +105,21 @@ class RunRows:
 
     def __len__(self) -> int:
         return len(self.place)
+
+    @property
+    def rows(self) -> int:
+        """All rows of the run, those included that are not held here."""
+        return int(self.summary.get("rows", 0))
+
+    @property
+    def hits(self) -> int:
+        """Rows that it broke, those included that are not held here."""
+        return int(self.summary.get("success", 0))
+
+    @property
+    def changed(self) -> int:
+        """Changes in the rows that it broke."""
+        return int(self.distance[self.broken].sum()) if self.totals is None else self.totals["distance"]
 
     @property
     def success_rate(self) -> Rate:

@@ -81,3 +81,11 @@ def statuses_by_budget(results: ResultSet, victim: str) -> dict[int, RowStatuses
                 proven=larger.proven & here,
             )
     return found
+
+
+def both_by_budget(results: ResultSet, victim: str) -> dict[int, int]:
+    """Rows that are both broken and proven unbreakable, which cannot be, at each budget."""
+    if victim in results.whole:
+        return dict(results.whole[victim].both)
+    found = statuses_by_budget(results, victim)
+    return {budget: int((rows.broken & rows.proven).sum()) for budget, rows in found.items()}

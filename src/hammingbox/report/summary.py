@@ -78,7 +78,7 @@ class Cell:
     @property
     def distance(self) -> float:
         """Mean number of changes in a broken row."""
-        return float(sum(int(run.distance[run.broken].sum()) for run in self.runs)) / max(1, self.broken)
+        return float(sum(run.changed for run in self.runs)) / max(1, self.broken)
 
     @property
     def gap(self) -> float | None:
@@ -88,7 +88,7 @@ class Cell:
     @property
     def lacking(self) -> int:
         """Rows that other runs on this victim have and these do not."""
-        return sum(max(0, run.facts.planned - len(run)) for run in self.runs)
+        return sum(max(0, run.facts.planned - run.rows) for run in self.runs)
 
 
 @dataclass(frozen=True)
@@ -129,21 +129,31 @@ class VictimSummary:
         """Every attack and budget that was tried on it."""
         table = {}
         for budget in self.results.budgets:
-            limit = _exact_run(list(self.results.select(victim=self.name, budget=budget)))
+            limit = exact_run(list(self.results.select(victim=self.name, budget=budget)))
             for attack in self.results.attacks:
                 runs = tuple(self.results.select(victim=self.name, attack=attack, budget=budget))
                 if runs:
                     refused = "; ".join(dict.fromkeys(run.facts.refused for run in runs if run.facts.refused))
-                    done = tuple(run for run in runs if len(run))
-                    table[attack, budget] = Cell(attack, budget, done, refused, _missed(done, limit))
+                    done = tuple(run for run in runs if run.rows)
+                    table[attack, budget] = Cell(attack, budget, done, refused, self._missed(done, limit))
         return table
+
+    def _missed(self, runs: Sequence[RunRows], limit: RunRows | None) -> int | None:
+        if limit is None or not runs:
+            return None
+        if self.name in self.results.whole:
+            known = self.results.whole[self.name].missed
+            return round(fmean(known[run.facts] for run in runs))
+        return round(fmean(missed_by(run, limit) for run in runs))
 
     @cached_property
     def worst(self) -> list[WorstCase]:
         """The worst case at each of its budgets."""
+        if self.name in self.results.whole:
+            return list(self.results.whole[self.name].worst)
         lines = []
         for budget, rows in statuses_by_budget(self.results, self.name).items():
-            here = [run for run in self.results.select(victim=self.name, budget=budget) if len(run)]
+            here = [run for run in self.results.select(victim=self.name, budget=budget) if run.rows]
             seen, wrong, broken = (int(mask.sum()) for mask in (rows.seen, rows.seen & ~rows.correct, rows.broken))
             lines.append(
                 WorstCase(
@@ -220,14 +230,13 @@ class VictimSummary:
         return found
 
 
-def _exact_run(runs: Sequence[RunRows]) -> RunRows | None:
+def exact_run(runs: Sequence[RunRows]) -> RunRows | None:
     """The run of an exact attack with the most rows, if there is any."""
-    exact = [run for run in runs if len(run) and (attack := run.facts.known_attack) is not None and attack.exact]
-    return max(exact, key=len, default=None)
+    exact = [run for run in runs if run.rows and (attack := run.facts.known_attack) is not None and attack.exact]
+    return max(exact, key=lambda run: run.rows, default=None)
 
 
-def _missed(runs: Sequence[RunRows], limit: RunRows | None) -> int | None:
-    if limit is None or not runs:
-        return None
+def missed_by(run: RunRows, limit: RunRows) -> int:
+    """Rows of a run that an exact attack breaks and the run does not."""
     breakable = limit.place[limit.broken]
-    return round(fmean(np.setdiff1d(np.intersect1d(breakable, run.place), run.place[run.broken]).size for run in runs))
+    return int(np.setdiff1d(np.intersect1d(breakable, run.place), run.place[run.broken]).size)

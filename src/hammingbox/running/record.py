@@ -1,42 +1,37 @@
 """`evaluate` into a store: only rows that are not recorded yet are attacked, and each batch is one transaction.
 
-Locking, computing, writing and waiting are separate: `_Recorder` locks, writes and waits, an `Executor` computes.
+Locking, computing, writing and waiting are separate: a `Recorder` locks, writes and waits, an `Executor` computes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from time import sleep
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from hammingbox.data.dataset import Dataset
 from hammingbox.errors import InputError, TooExpensiveError
-from hammingbox.evaluation.environment import environment
 from hammingbox.evaluation.evaluation import Evaluation
+from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.method import Method
 from hammingbox.evaluation.rows import Rows
+from hammingbox.evaluation.run_totals import RunTotals
 from hammingbox.problem import DEFAULT_MEMORY
-from hammingbox.running.attempts import RowFailure
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.evaluate import OnRows, evaluation_of
-from hammingbox.running.executor import BatchResult, Executor, Serial, largest_batch
-from hammingbox.running.losses import Losses, failed_rows_of
-from hammingbox.running.run_spec import Places, RunSpec
+from hammingbox.running.executor import Executor, Serial, largest_batch
+from hammingbox.running.losses import Losses
+from hammingbox.running.recorder import Recorder
+from hammingbox.running.resume_checks import check_answers, check_rows, recorded_rows
+from hammingbox.running.run_spec import RunSpec
 from hammingbox.running.store import RunKey, Store, goal_digest, space_digest
-from hammingbox.running.store.row_locks import RowLocks
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.checkpoint import Checkpoint, weights_digest
-from hammingbox.victims.frozen import frozen_eval
-from hammingbox.victims.victim import Victim, ask
+from hammingbox.victims.victim import Victim
 
 STANDARD = "standard"
-_PAUSE = 0.1
-"""Seconds between two looks at rows that another process is attacking."""
-_COMPARED_ROWS = 8
-"""Recorded rows that a victim is queried about again before a run is continued."""
-_LEAST = -20.0
-"""Log-probabilities below this are noise."""
 
 
 def evaluate_into(
@@ -89,38 +84,126 @@ def evaluate_into(
         FileError: the store cannot be written, or was deleted meanwhile; what was recorded before stays.
         TooExpensiveError: the attack refused; the store notes why.
     """
+    found: list[Rows] = []
+    run = record_into(
+        store, victim, data, threat, attack, goal=goal, name=name, place=place, source=source, split=split, seed=seed,
+        batch_size=batch_size, memory=memory, executor=executor, on_rows=on_rows, on_records=found.append,
+    )  # fmt: skip
+    return evaluation_of(run.spec, rows_in_order(found, data), run.seconds, run.failed)
+
+
+def rows_in_order(found: Sequence[Rows], data: Dataset) -> Rows:
+    """Records of rows of a data set, in the order of the data."""
+    rows = Rows.join(found)
+    return rows.take(data.places_of(rows.numbers).argsort())
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedRun:
+    """A run whose rows are in a store.
+
+    Attributes:
+        id: its number there.
+        spec: what was run.
+        totals: what the rows of its data add up to.
+        seconds: spent on them.
+        failed: rows that nobody could compute.
+    """
+
+    id: int
+    spec: RunSpec
+    totals: RunTotals
+    seconds: float
+    failed: Sequence[FailedRow]
+
+    def summary(self) -> dict[str, Any]:
+        """As `Evaluation.summary`."""
+        spec = self.spec
+        facts = {
+            "attack": repr(spec.attack), "data": spec.data.name, "budget": spec.threat.budget,
+            "goal": spec.goal.to_json(), "seed": spec.seed,
+        }  # fmt: skip
+        return facts | self.totals.summary() | {"seconds": self.seconds}
+
+
+def record_into(
+    store: Store,
+    victim: Checkpoint | Victim,
+    data: Dataset,
+    threat: ThreatModel,
+    attack: Method,
+    *,
+    goal: Goal | None = None,
+    name: str = "",
+    place: str = "",
+    source: str | DataReference = "",
+    split: str = "test",
+    seed: int = 0,
+    batch_size: int | None = None,
+    memory: int = DEFAULT_MEMORY,
+    executor: Executor | None = None,
+    on_rows: OnRows = lambda _done, _broken: None,
+    on_records: Callable[[Rows], None] = lambda _rows: None,
+) -> RecordedRun:
+    """The same as `evaluate_into`, but records are counted and not held: for runs of millions of rows.
+
+    Args:
+        store: where records go and come from.
+        victim: the victim, or its checkpoint.
+        data: rows and labels.
+        threat: what the attacker may do.
+        attack: how.
+        goal: what counts as success.
+        name: a short name of the attack.
+        place: where the checkpoint is.
+        source: how to find the data again.
+        split: which part of the data the rows are from.
+        seed: of the attack.
+        batch_size: rows attacked and recorded together.
+        memory: bytes for a micro-batch.
+        executor: who computes the batches.
+        on_rows: called after each batch with the number of rows done and broken in it.
+        on_records: called with every record of the data's rows, in any order: those that the store had already, those
+            of this process, and those that others have recorded meanwhile.
+
+    Raises:
+        InputError, FileError, TooExpensiveError: as `evaluate_into`.
+    """
     checkpoint = victim if isinstance(victim, Checkpoint) else Checkpoint(victim, _kind_of(victim), {}, data.schema)
     who = executor or Serial()
     size = who.batch_size(len(data), largest_batch(checkpoint.victim)) if batch_size is None else batch_size
     spec = RunSpec(checkpoint.victim, data, threat, attack, goal or AnyOther(), seed, size, memory)
-    numbers = data.numbers.tolist()
-    if len(set(numbers)) < len(data):
+    if len(data.numbers.unique()) < len(data):
         raise InputError("expected rows with distinct numbers, got repeats. Records are kept by row number.")
     run = _begin(store, spec, checkpoint, name, place, source, split)
-    recorded = store.rows(run, numbers)
-    _check_rows(recorded, data)
-    _check_answers(recorded, checkpoint.victim)
+    totals, seen = RunTotals(len(data.schema.classes)), torch.zeros(len(data), dtype=torch.bool, device="cpu")
+
+    def count(rows: Rows) -> None:
+        seen[data.places_of(rows.numbers)] = True
+        totals.add(rows)
+        on_records(rows)
+
+    is_begun = store.run(run).rows > 0
+    for recorded in recorded_rows(store, run, data, torch.arange(len(data), device="cpu")) if is_begun else ():
+        check_rows(recorded, data)
+        if not bool(seen.any()):
+            check_answers(recorded, checkpoint.victim)
+        count(recorded)
     with closing(store.row_locks()) as locks:
-        recorder = _Recorder(store, run, spec, locks, on_rows, Losses(is_hopeful=len(recorded) > 0))
+        recorder = Recorder(store, run, spec, locks, on_rows, Losses(is_hopeful=bool(seen.any())), count)
         try:
             recorder.finish(who)
         except TooExpensiveError as error:
             store.refuse(run, str(error))
             raise
-    # What other processes recorded meanwhile is read now, the rest is here already.
-    found = [recorded, *recorder.found]
-    elsewhere = set(numbers).difference(*(part.numbers.tolist() for part in found))
-    if elsewhere:
-        found.append(store.rows(run, sorted(elsewhere)))
+    # What other processes recorded meanwhile is read now, the rest is counted already.
+    for rows in recorded_rows(store, run, data, (~seen).nonzero()[:, 0]):
+        count(rows)
     store.check_there()
-    rows = Rows.join(found)
-    place_of = {number: i for i, number in enumerate(rows.numbers.tolist())}
-    lost = set(numbers).difference(place_of)
+    lost = set(data.numbers[~seen].tolist())
     failed = [row for row in store.failures(run) if row.number in lost] if lost else []
     facts = store.run(run)
-    seconds = facts.seconds * len(data) / facts.rows
-    there = [place_of[number] for number in numbers if number in place_of]
-    return evaluation_of(spec, rows.take(torch.tensor(there)), seconds, failed)
+    return RecordedRun(run, spec, totals, facts.seconds * len(data) / facts.rows, failed)
 
 
 def refuse_into(
@@ -187,84 +270,6 @@ def _begin(
     )
 
 
-class _Recorder:
-    """Brings a run to its end: locks batches that nobody works on, has them computed, writes them, waits for others."""
-
-    def __init__(self, store: Store, run: int, spec: RunSpec, locks: RowLocks, on_rows: OnRows, losses: Losses) -> None:
-        self.store, self.run, self.spec, self.locks, self.on_rows = store, run, spec, locks, on_rows
-        self.found: list[Rows] = []
-        self._losses = losses
-        self._unwritten: list[RowFailure] = []
-        self._session = 0
-        self._executor: Executor = Serial()
-        self._elsewhere: list[Places] = []
-
-    def finish(self, executor: Executor) -> None:
-        """Works until every batch is recorded, by this process or another."""
-        waiting: Sequence[Places] = self.spec.batches()
-        self._executor = executor
-        while waiting:
-            for outcome in executor.run(self.spec, self._locked(waiting)):
-                if isinstance(outcome, RowFailure):
-                    self._losses.add(outcome)
-                    self._unwritten.append(outcome)
-                else:
-                    self._write(outcome)
-                self._write_failures()
-            self._losses.check()
-            self._wait(waiting)
-            waiting = self._elsewhere
-
-    def _locked(self, batches: Sequence[Places]) -> Iterator[Places]:
-        """Locks batches one by one and gives the places of their rows that are not recorded yet."""
-        self._elsewhere = []
-        for places in batches:
-            numbers = self._numbers(places)
-            mine = self.locks.take(self.run, numbers)
-            # Looked up after the lock: whoever held it before may just have recorded the rows.
-            done = self.store.recorded(self.run, numbers)
-            missing = places[torch.tensor([number not in done for number in numbers])]
-            if len(missing) and not mine:
-                self._elsewhere.append(places)
-                continue
-            if done:
-                self.on_rows(len(done), sum(done.values()))
-            if len(missing):
-                self.locks.release(self.run, list(done))
-                yield missing
-            elif mine:
-                self.locks.release(self.run, numbers)
-
-    def _write(self, batch: BatchResult) -> None:
-        """Records a batch and gives its rows back."""
-        self._losses.is_hopeful = True
-        self._session = self._session or self.store.begin_session(
-            self.run, environment() | self._executor.environment()
-        )
-        self.store.add(self.run, self._session, batch.rows, self.spec.data.schema, batch.seconds)
-        self.found.append(batch.rows)
-        self.locks.release(self.run, self._numbers(batch.places))
-        self.on_rows(len(batch.rows), int(batch.rows.success.sum()))
-
-    def _write_failures(self) -> None:
-        """Notes failed rows and gives them back, once it is clear that other rows can be computed."""
-        if not self._losses.is_hopeful or not self._unwritten:
-            return
-        failed = failed_rows_of(self._unwritten, self.spec.data)
-        self.store.fail(self.run, failed)
-        self.locks.release(self.run, [row.number for row in failed])
-        self.on_rows(len(failed), 0)
-        self._unwritten = []
-
-    def _wait(self, batches: Sequence[Places]) -> None:
-        """Pauses when other processes work on everything that is left."""
-        if len(self._elsewhere) == len(batches):
-            sleep(_PAUSE)
-
-    def _numbers(self, places: Places) -> list[int]:
-        return self.spec.data.numbers[places].tolist()
-
-
 def defence_of(checkpoint: Checkpoint) -> str:
     """How a victim was trained: the repr of its defence, or "standard"."""
     name = str(checkpoint.training.get("defence") or STANDARD)
@@ -299,44 +304,3 @@ def _key_of(spec: RunSpec, checkpoint: Checkpoint, source: str, split: str) -> R
         budget=spec.threat.budget,
         seed=spec.seed,
     )
-
-
-def _check_rows(recorded: Rows, data: Dataset) -> None:
-    """Refuses to continue a run whose rows have changed under their numbers.
-
-    Raises:
-        InputError: a row is not the one recorded.
-    """
-    place = {number: i for i, number in enumerate(recorded.numbers.tolist())}
-    both = [(i, place[number]) for i, number in enumerate(data.numbers.tolist()) if number in place]
-    if not both:
-        return
-    here, there = torch.tensor(both).unbind(1)
-    x, y = data.batch(here)
-    wrong = (x != recorded.clean[there]).any(1) | (y != recorded.labels[there])
-    if wrong.any():
-        number = int(data.numbers[here][wrong][0])
-        raise InputError(
-            f"expected row {number} as the store has it, got another row under this number. "
-            "The data has changed since: use another results folder."
-        )
-
-
-def _check_answers(recorded: Rows, victim: Victim) -> None:
-    """Refuses to continue a run whose victim answers otherwise than recorded, up to noise between machines.
-
-    Raises:
-        InputError: it does.
-    """
-    if not len(recorded):
-        return
-    few = torch.linspace(0, len(recorded) - 1, min(_COMPARED_ROWS, len(recorded))).long()
-    with frozen_eval(victim):
-        logits = ask(victim, recorded.clean[few].to(victim.device)).cpu()
-    now, then = (part.double().log_softmax(1).clamp(min=_LEAST) for part in (logits, recorded.clean_logits[few]))
-    wrong = ~torch.isclose(now, then, rtol=1e-2, atol=1e-2).all(1)
-    if wrong.any():
-        raise InputError(
-            f"expected the answer recorded for row {int(recorded.numbers[few][wrong][0])}, got another one: the victim "
-            "has changed under its name, or answers at random. Name it anew, or use another results folder."
-        )

@@ -22,6 +22,9 @@ from hammingbox.threat.synonym_space import SynonymSpace
 from hammingbox.threat.table_space import TableSpace
 from hammingbox.threat.threat_file import read_threat
 
+PLAUSIBLE = "--plausible"
+"""The name of the relation that forbids what the data never shows."""
+
 
 @dataclass(frozen=True)
 class SpaceChanges:
@@ -104,7 +107,7 @@ class Task:
         """
         parts = {"train": self.splits.train, "validation": self.splits.validation, "test": self.splits.test}
         if split == "all":
-            return Dataset.join(list(parts.values()))
+            return self.splits.whole()
         if split not in parts:
             raise unknown_name("split", split, [*parts, "all"])
         return parts[split]
@@ -125,7 +128,9 @@ class Task:
         Raises:
             InputError: no such part or class, or fewer rows.
         """
-        whole = self.whole(split)
+        # All rows are taken in the order of the file: stores and large tables are written and read from end to end.
+        in_order = draw.how == "all" and split == "all"
+        whole = self.splits.by_number() if in_order else self.whole(split)
         if positive is not None and positive not in whole.schema.classes:
             raise unknown_name("class", positive, whole.schema.classes)
         rows = draw_rows(whole, draw)
@@ -142,7 +147,8 @@ class Task:
         """
         changes = changes or SpaceChanges()
         base = self._columns(changes)
-        rules, budgets = Rules(self.splits.schema), ()
+        rules = Rules(self.splits.schema)
+        budgets: tuple[int, ...] = ()
         if changes.threat is not None:
             known = self.splits.train if len(self.splits.train) else self.splits.test
             found = read_threat(changes.threat, self.splits.schema, known, functions=functions_named(changes.functions))
@@ -160,7 +166,7 @@ class Task:
         schema = self.splits.schema
         names = [feature.name for feature in schema.features]
         try:
-            seen = SeenTogether.of_rows(schema, names, self.whole("all").ids.long(), "--plausible", ranges=True)
+            seen = SeenTogether.of_rows(schema, names, self.whole("all").ids.long(), PLAUSIBLE, ranges=True)
         except InputError as error:
             raise InputError(
                 f"expected a table of few categories for --plausible, got another ({str(error).rstrip('.')}). Write "

@@ -112,7 +112,7 @@ def verify_run(
         FileError: a record is damaged.
         InputError: the space or the goal cannot be rebuilt.
     """
-    facts, rows = store.run(run), store.rows(run)
+    facts = store.run(run)
     schema = store.schema(facts)
     sealed = [*store.damage(run), *_documents(store, facts, schema)]
     known = [session.environment for session in store.sessions(run)]
@@ -120,9 +120,10 @@ def verify_run(
         space = space or space_from_json(store.space(facts), schema, functions)
     with _rebuilding("the goal"):
         goal = goal or goal_from_json(store.goal(facts))
-        goal.of(rows.labels, schema)
-    claims = _claims(facts, rows, space, goal, known)
-    found = verify_claims(claims, victim, data=data)
+        goal.of(torch.arange(len(schema.classes), device="cpu"), schema)
+    found = Verification(0, 0, 0, 0, ())
+    for rows in store.blocks(run):
+        found += verify_claims(_claims(facts, rows, space, goal, known), victim, data=data)
     notes = ["sealed at migration: its checksums say nothing about the time before"] if store.is_migrated(run) else []
     return replace(found, problems=(*sealed, *found.problems), notes=(*found.notes, *notes))
 
@@ -264,7 +265,7 @@ def _verified(
             missing.append(f"the victim: {error}")
         try:
             splits = data_of(run)
-            data = _in_schema(Dataset.join([splits.train, splits.validation, splits.test]), store.schema(run))
+            data = _in_schema(splits.whole(), store.schema(run))
         except HammingboxError as error:
             missing.append(f"the data: {error}")
         found = verify_run(store, run.id, victim, data=data, functions=functions)
@@ -337,4 +338,4 @@ def all_rows(name: str, data_dir: Path | None = None) -> Dataset | None:
     if name not in DATASETS:
         return None
     splits = source_named(name).load(data_dir=data_dir)
-    return Dataset.join([splits.train, splits.validation, splits.test])
+    return splits.whole()

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 from pathlib import Path
 
+from fuzz.models import TEXTS, model_seed, opened_and_asked
 from fuzz.seeds import LABEL
 from fuzz.targets import clear, run_main
 from hammingbox.data.schema_file import read_schema
@@ -44,6 +45,10 @@ def read_again(name: str, seeds: Path, folder: Path, *, quick: bool = False) -> 
         config = json.loads((seeds / "victim" / CONFIG).read_bytes()) | json.loads(path.read_bytes())
         (folder / CONFIG).write_text(json.dumps({k: v for k, v in config.items() if v != "<missing>"}))
         clear(lambda: load_checkpoint(folder))
+    elif kind == "tokeniser":
+        shutil.copytree(model_seed(seeds, "bert"), folder / "bert")
+        (folder / "bert" / "tokenizer_config.json").write_bytes(path.read_bytes())
+        clear(lambda: opened_and_asked(str(folder / "bert"), TEXTS))
     elif kind == "bytes":  # of a store: a text of its file in Latin-1, and what stands in its place
         old, new = (text.encode("latin-1") for text in json.loads(path.read_bytes()))
         content = (seeds / "store" / FILE).read_bytes()

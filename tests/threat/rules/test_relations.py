@@ -129,6 +129,7 @@ def test_what_a_relation_refuses() -> None:
         (lambda: Combinations(schema, ["city", "country"], [["Paris", "Frnce"]]), "Did you mean 'France'"),
         (lambda: Combinations(schema, ["city", "country"], [["Paris"]]), "one value of each"),
         (lambda: Combinations(schema, ["city"], [["Paris"]]), "at least 2 columns"),
+        (lambda: Combinations(schema, ["city", "country"], []), "at least one allowed combination"),
         (lambda: Combinations(schema, "city", [["Paris"]]), "list of column names"),
         (lambda: Formula(schema, "net + tax"), "which is a number"),
         (lambda: IfWritten(schema, "city", "changed(size)", ["Rom"]), "Did you mean 'Rome'"),

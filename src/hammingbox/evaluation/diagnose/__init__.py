@@ -4,21 +4,23 @@ A robustness figure is only as good as the attack behind it. Each finding says w
 do about it.
 """
 
-from hammingbox.evaluation.diagnose.class_checks import diagnose_classes
+from hammingbox.evaluation.diagnose.class_checks import diagnose_classes, diagnose_counts
 from hammingbox.evaluation.diagnose.data_checks import diagnose_data, diagnose_leak
 from hammingbox.evaluation.diagnose.finding import Finding, by_severity
 from hammingbox.evaluation.diagnose.result_checks import diagnose_results
-from hammingbox.evaluation.diagnose.row_checks import diagnose_denominator, diagnose_rows
+from hammingbox.evaluation.diagnose.row_checks import diagnose_denominator, diagnose_rows, diagnose_totals
 from hammingbox.evaluation.diagnose.victim_checks import diagnose_victim
 
 __all__ = [
     "Finding",
     "by_severity",
     "diagnose_classes",
+    "diagnose_counts",
     "diagnose_data",
     "diagnose_denominator",
     "diagnose_leak",
     "diagnose_results",
     "diagnose_rows",
+    "diagnose_totals",
     "diagnose_victim",
 ]

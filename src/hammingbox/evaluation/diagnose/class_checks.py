@@ -17,10 +17,12 @@ from hammingbox.evaluation.diagnose.finding import (
 )
 from hammingbox.evaluation.rates import Rate
 from hammingbox.threat.goal import AnyOther, Goal
-from hammingbox.types import Labels, Logits, RowInt, RowMask
+from hammingbox.types import Labels, Logits
 
 ByClass = Int64[Tensor, "classes"]
 """Rows of each class."""
+Answers = Int64[Tensor, "said true"]
+"""Rows by the class that a victim answers, and by their true class."""
 
 NEARLY_ALL = 0.98
 """A victim that gives one answer to this share of the rows has collapsed, unless as many rows have this class."""
@@ -41,20 +43,33 @@ def diagnose_classes(logits: Logits, labels: Labels, schema: Schema, *, goal: Go
         schema: names the classes.
         goal: what counts as success; classes that it leaves alone need not be attacked.
     """
-    if not len(labels):
-        return []
-    names = schema.classes
+    classes = len(schema.classes)
     # An exact tie counts for the victim in every rate; here it is one answer like any other.
-    predicted, right = logits.argmax(1), is_right(logits, labels)
-    given, said = (torch.bincount(part, minlength=len(names)) for part in (labels, predicted))
-    order = _order(predicted, labels, right, given, schema)
+    pairs = torch.bincount(logits.argmax(1) * classes + labels, minlength=classes * classes)
+    right = torch.bincount(labels[is_right(logits, labels)], minlength=classes)
+    return diagnose_counts(pairs.reshape(classes, classes), right, schema, goal=goal)
+
+
+def diagnose_counts(answers: Answers, right: ByClass, schema: Schema, *, goal: Goal | None = None) -> list[Finding]:
+    """The same from counts.
+
+    Args:
+        answers: rows by the class that the victim answers, and by their true class.
+        right: rows of each class that the victim gets right.
+        schema: names the classes.
+        goal: what counts as success.
+    """
+    given, said = answers.sum(0), answers.sum(1)
+    if not int(given.sum()):
+        return []
+    order = _order(answers, right, given, schema)
     collapse = _collapse(given, said, schema)
     findings = [*order, *collapse]
     if not findings:
         findings += _majority(right, given, schema)
     if not collapse:
         findings += _unknown_classes(given, said, schema)
-    return [*findings, *_attacked_classes(labels, right, given, schema, goal or AnyOther())]
+    return [*findings, *_attacked_classes(right, given, schema, goal or AnyOther())]
 
 
 def _collapse(given: ByClass, said: ByClass, schema: Schema) -> list[Finding]:
@@ -75,20 +90,21 @@ def _unknown_classes(given: ByClass, said: ByClass, schema: Schema) -> list[Find
     return [never_predicted([schema.classes[c] for c in missing], int(given[missing].sum()), int(given.sum()))]
 
 
-def _majority(right: RowMask, given: ByClass, schema: Schema) -> list[Finding]:
-    rate, most = Rate(int(right.sum()), len(right)), int(given.max())
+def _majority(right: ByClass, given: ByClass, schema: Schema) -> list[Finding]:
+    rate, most = Rate(int(right.sum()), int(given.sum())), int(given.max())
     if rate.rows < _LEAST_ROWS or rate.rows - most < _EVIDENCE or rate.hits > most:
         return []
     return [worse_than_majority(rate, schema.classes[int(given.argmax())], most)]
 
 
-def _order(predicted: RowInt, labels: Labels, right: RowMask, given: ByClass, schema: Schema) -> list[Finding]:
+def _order(answers: Answers, right: ByClass, given: ByClass, schema: Schema) -> list[Finding]:
     """Reads the answers in another order: the commonest (predicted, true) pairs first, each class once.
 
     This need not be the best order, so it claims at most what the best one would.
     """
-    classes, rate = len(schema.classes), Rate(int(right.sum()), len(right))
-    pairs, counts = torch.unique(predicted * classes + labels, return_counts=True)
+    classes, rate = len(schema.classes), Rate(int(right.sum()), int(given.sum()))
+    pairs = answers.flatten().nonzero()[:, 0]
+    counts = answers.flatten()[pairs]
     meant: dict[int, int] = {}
     fits = 0
     for place in counts.argsort(descending=True, stable=True).tolist():
@@ -104,15 +120,14 @@ def _order(predicted: RowInt, labels: Labels, right: RowMask, given: ByClass, sc
     return [classes_in_another_order(names, rate, fits)]
 
 
-def _attacked_classes(labels: Labels, right: RowMask, given: ByClass, schema: Schema, goal: Goal) -> list[Finding]:
+def _attacked_classes(known: ByClass, given: ByClass, schema: Schema, goal: Goal) -> list[Finding]:
     """Classes that could be attacked, and of which no row is there or no row is right before."""
     names = schema.classes
-    every = torch.arange(len(names), device=labels.device)
+    every = torch.arange(len(names), device=given.device)
     possible = goal.of(every, schema).possible
-    known = torch.bincount(labels[right], minlength=len(names))
     absent = (possible & (given == 0)).nonzero()[:, 0].tolist()
     wrong = (possible & (given > 0) & (known == 0)).nonzero()[:, 0].tolist()
-    findings = [absent_class([names[c] for c in absent], len(labels))] if absent else []
+    findings = [absent_class([names[c] for c in absent], int(given.sum()))] if absent else []
     if wrong:
         findings.append(class_not_attacked([names[c] for c in wrong], int(given[wrong].sum())))
     return findings

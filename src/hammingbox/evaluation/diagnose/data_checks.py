@@ -31,7 +31,7 @@ def diagnose_data(splits: Splits, *, positive: str | None = None) -> list[Findin
         positive: of several classes, also look for columns that tell this one from all others.
     """
     whole = len(splits.train) >= _ENOUGH_ROWS
-    data = splits.train if whole else Dataset.join([splits.train, splits.validation, splits.test])
+    data = splits.train if whole else splits.whole()
     found = diagnose_leak(data)
     if not found and positive is not None and len(data.schema.classes) > 2:
         found = diagnose_leak(data, of=data.schema.classes.index(positive))

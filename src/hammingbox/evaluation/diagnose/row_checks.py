@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 
+import torch
+
 from hammingbox.data.schema import Schema
-from hammingbox.evaluation.diagnose.class_checks import diagnose_classes
+from hammingbox.evaluation.diagnose.class_checks import diagnose_classes, diagnose_counts
 from hammingbox.evaluation.diagnose.finding import Finding, by_severity, failed_rows, few_rows, nothing_attacked
 from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
+from hammingbox.evaluation.run_totals import RunTotals
 from hammingbox.threat.goal import Goal
 
 FEW = 30
@@ -31,6 +34,23 @@ def diagnose_rows(
     lost = [failed_rows(failed, len(rows) + len(failed))] if failed else []
     denominator = diagnose_denominator(rows.success_rate, rows=len(rows), correct=rows.accuracy.hits)
     return by_severity([*lost, *denominator, *diagnose_classes(rows.clean_logits, rows.labels, schema, goal=goal)])
+
+
+def diagnose_totals(
+    totals: RunTotals, schema: Schema, *, goal: Goal | None = None, failed: Sequence[FailedRow] = ()
+) -> list[Finding]:
+    """The same from what the rows add up to.
+
+    Args:
+        totals: of the rows.
+        schema: what labels mean.
+        goal: what counts as success.
+        failed: rows of the run that nobody could compute.
+    """
+    lost = [failed_rows(failed, totals["rows"] + len(failed))] if failed else []
+    denominator = diagnose_denominator(totals.success_rate, rows=totals["rows"], correct=totals["correct"])
+    answers, right = torch.from_numpy(totals.answers), torch.from_numpy(totals.column("correct"))
+    return by_severity([*lost, *denominator, *diagnose_counts(answers, right, schema, goal=goal)])
 
 
 def diagnose_denominator(rate: Rate, *, rows: int, correct: int) -> list[Finding]:

@@ -3,14 +3,15 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError, unknown_name
-from hammingbox.evaluation.class_rates import ClassRates, class_rates_of
+from hammingbox.evaluation.class_rates import ClassRates
 from hammingbox.evaluation.rows import Rows
+from hammingbox.evaluation.run_totals import RunTotals
 from hammingbox.report.artefacts.figures import figure_bytes, success_figure
 from hammingbox.report.artefacts.spreadsheet import workbook
 from hammingbox.report.artefacts.table import Column, Interval, Table, Value
@@ -31,17 +32,17 @@ BINARY = ("parquet", "pdf", "xlsx")
 
 def run_record(store: Store, run: Run) -> dict[str, Any]:
     """One flat record: what was run, its rates with their intervals, and its cost."""
-    rows = store.rows(run.id)
-    summary = rows.summary()
+    totals = store.totals(run.id)
+    summary = totals.summary()
     success, robust = (summary.pop(f"{name}_interval") or (None, None) for name in ("success", "robust_error"))
-    classes = classes_of(store, run, rows)
+    classes = classes_of(store, run, totals)
     worst = classes.worst
     return {
         "run": run.id, "data": run.key.data, "split": run.key.split, "model": run.model, "defence": run.key.defence,
         "victim": run.victim, "attack": run.name, "budget": run.key.budget, "seed": run.key.seed,
         "goal": goal_in_words(store.goal(run)),
         "space": space_in_words(store.space(run)),
-        "clean_error": 1 - rows.accuracy.value if len(rows) else None,
+        "clean_error": 1 - totals["correct"] / totals["rows"] if totals["rows"] else None,
         **summary,
         "success_low": success[0], "success_high": success[1], "robust_low": robust[0], "robust_high": robust[1],
         "balanced_accuracy": classes.balanced_accuracy,
@@ -58,14 +59,14 @@ def run_record(store: Store, run: Run) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def classes_of(store: Store, run: Run, rows: Rows) -> ClassRates:
+def classes_of(store: Store, run: Run, totals: RunTotals) -> ClassRates:
     """The rates of each class in a run, with the sizes of the classes where they were noted."""
     sample = DataReference.from_text(run.key.data, run.source).sample if run.source else None
     classes = store.schema(run).classes
     fits = sample is not None and len(sample.population) == len(classes)
     population = sample.population if sample is not None and fits else None
     positive = sample.positive if sample is not None and sample.positive in classes else None
-    return class_rates_of(rows, classes, population=population, positive=positive)
+    return totals.classes(classes, population=population, positive=positive)
 
 
 def class_records(store: Store, run: Run) -> Iterator[dict[str, Any]]:
@@ -74,7 +75,7 @@ def class_records(store: Store, run: Run) -> Iterator[dict[str, Any]]:
         "run": run.id, "data": run.key.data, "model": run.model, "defence": run.key.defence, "attack": run.name,
         "budget": run.key.budget, "seed": run.key.seed,
     }  # fmt: skip
-    for line in classes_of(store, run, store.rows(run.id)).lines:
+    for line in classes_of(store, run, store.totals_with_directions(run)).lines:
         record = line.to_json()
         becomes = record.pop("becomes")
         ends = {name: record.pop(f"{name}_interval") or (None, None) for name in ("success", "robust_error")}
@@ -126,7 +127,7 @@ def row_records(
         "forward": rows.forward.tolist(),
         "backward": rows.backward.tolist(),
         "stage": rows.stage.tolist(),
-        **_plausibility(rows, schema, notes),
+        **plausibility_columns(rows, schema, notes),
         "clean": [list(schema.decode(ids)) for ids in rows.clean.tolist()],
         "adversarial": [list(schema.decode(ids)) for ids in rows.adversarial.tolist()],
     }
@@ -134,7 +135,7 @@ def row_records(
         yield facts | dict(zip(columns, values, strict=True))
 
 
-def _plausibility(rows: Rows, schema: Schema, notes: PlausibilityNotes | None) -> dict[str, list[Any]]:
+def plausibility_columns(rows: Rows, schema: Schema, notes: PlausibilityNotes | None) -> dict[str, list[Any]]:
     """Unseen pairs and anomaly of each row; None where a row is not broken, and no columns where nothing was noted."""
     found = None if notes is None else notes.of(rows, schema.digest)
     if found is None:
@@ -152,6 +153,20 @@ def records(store: Store, what: What, *, model: str | None = None) -> list[dict[
     Raises:
         InputError: no run is of this model.
     """
+    runs = runs_of(store, model)
+    if what == "runs":
+        return [run_record(store, run) for run in runs]
+    if what == "classes":
+        return [record for run in runs if run.rows for record in class_records(store, run)]
+    return [record for run in runs for part in row_parts(store, run) for record in part]
+
+
+def runs_of(store: Store, model: str | None = None) -> list[Run]:
+    """All runs of a store, or those of one model.
+
+    Raises:
+        InputError: no run is of this model.
+    """
     runs = store.runs()
     if model is not None:
         places = list(dict.fromkeys(run.victim for run in runs))
@@ -161,22 +176,23 @@ def records(store: Store, what: What, *, model: str | None = None) -> list[dict[
         if not mine:
             raise unknown_name("model of this folder", model, places)
         runs = [run for run in runs if run.victim in mine]
-    if what == "runs":
-        return [run_record(store, run) for run in runs]
-    if what == "classes":
-        return [record for run in runs if run.rows for record in class_records(store, run)]
-    notes = PlausibilityNotes() if store.path is None else read_notes(store.path)
-    return [record for run in runs for record in _exported_rows(store, run, notes)]
+    return runs
 
 
-def _exported_rows(store: Store, run: Run, notes: PlausibilityNotes) -> Iterator[dict[str, Any]]:
-    """Rows of a table with a column per feature; rows of sequences, which may have hundreds, as lists."""
+def row_parts(store: Store, run: Run, *, most: int | None = None) -> Iterator[list[dict[str, Any]]]:
+    """The rows of a run, a few at a time: tables with a column per feature, sequences, which may be long, as lists.
+
+    Args:
+        store: that holds the run.
+        run: which.
+        most: no more rows than this, in one part; all of them by default.
+    """
     schema = store.schema(run)
-    found = row_records(run, schema, store.rows(run.id), notes)
-    if row_form(schema) != "columns":
-        return found
-    names = [feature.name for feature in schema.features]
-    return (spread_row(record, names) for record in found)
+    notes = PlausibilityNotes() if store.path is None else read_notes(store.path)
+    names = [feature.name for feature in schema.features] if row_form(schema) == "columns" else None
+    for rows in store.blocks(run.id) if most is None else [store.rows(run.id, most=most)]:
+        found = row_records(run, schema, rows, notes)
+        yield list(found) if names is None else [spread_row(record, names) for record in found]
 
 
 def runs_table(found: list[dict[str, Any]], title: str) -> Table:
@@ -256,16 +272,22 @@ def _columns_of(found: list[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(name for record in found for name in record))
 
 
-def _to_csv(found: list[dict[str, Any]]) -> bytes:
+def csv_lines(lines: Iterable[Iterable[Any]]) -> bytes:
+    """Lines of a CSV file."""
     text = io.StringIO()
     plain = csv.writer(text, lineterminator="\n")
     # Some versions of Python do not quote a carriage return, and a reader would then see the end of a line.
     quoting = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    names = _columns_of(found)
-    for cells in ([_cell(name) for name in names], *([_cell(record.get(name)) for name in names] for record in found)):
+    for line in lines:
+        cells = [_cell(value) for value in line]
         has_return = any(isinstance(cell, str) and "\r" in cell for cell in cells)
         (quoting if has_return else plain).writerow(cells)
     return text.getvalue().encode()
+
+
+def _to_csv(found: list[dict[str, Any]]) -> bytes:
+    names = _columns_of(found)
+    return csv_lines([names, *([record.get(name) for name in names] for record in found)])
 
 
 def _cell(value: Any) -> Any:

@@ -12,6 +12,7 @@ from hammingbox.errors import HammingboxError
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.evaluation.drawing import Sample
 from hammingbox.report.labels import attack_labels, goal_in_words, space_in_words, victim_labels
+from hammingbox.report.large_results import LARGE, StoredRun, add_large
 from hammingbox.report.measured_what_if import read_measured
 from hammingbox.report.page.commands import commands
 from hammingbox.report.page.page import Contents, write_page
@@ -90,7 +91,7 @@ def plausible_results(folder: Path, space: Space, goal: Goal, weights: str) -> l
             if (run.key.schema_sha256, run.key.space_sha256, run.key.goal_sha256, run.key.victim_sha256) == wanted
             and run.rows
         ]
-        if not runs:
+        if not runs or sum(run.rows for run in runs) > LARGE:
             return []
         results = _result_set(store, runs, read_notes(folder))
     return plausible_success(results, results.victims[0])
@@ -113,6 +114,7 @@ def _comparable(store: Store) -> list[list[Run]]:
 
 def _result_set(store: Store, runs: Sequence[Run], notes: PlausibilityNotes) -> ResultSet:
     schema, key = store.schema(runs[0]), runs[0].key
+    is_large = sum(run.rows for run in runs) > LARGE
     noted = DataReference.from_text(key.data, runs[0].source) if runs[0].source else DataReference(key.data)
     results = ResultSet(
         data=noted.rows_of(key.split),
@@ -122,9 +124,11 @@ def _result_set(store: Store, runs: Sequence[Run], notes: PlausibilityNotes) -> 
         sample=_sample(runs),
         aim=_aim(store, runs[0], schema),
         rules=_rules(store, runs[0], schema),
-        rare=notes.rare.get(key.schema_sha256),
+        # Nobody notes how plausible the broken rows of millions are, see `note_plausibility`.
+        rare=None if is_large else notes.rare.get(key.schema_sha256),
     )
     attacks, victims = attack_labels([(run.name, run.key.attack, "") for run in runs]), victim_labels(runs)
+    stored: list[StoredRun] = []
     for run, attack in zip(runs, attacks, strict=True):
         # A store does not say how many rows a run is to have: as many as the longest run on its victim.
         planned = max(other.rows for other in runs if other.key.victim_sha256 == run.key.victim_sha256)
@@ -141,8 +145,13 @@ def _result_set(store: Store, runs: Sequence[Run], notes: PlausibilityNotes) -> 
             defence=run.key.defence,
             weights=run.key.victim_sha256,
         )
-        rows = store.rows(run.id) if run.rows else None
-        results.add(facts, rows, None if rows is None else notes.of(rows, key.schema_sha256))
+        if is_large:
+            stored.append(StoredRun(facts, run.id if run.rows else None, store.totals(run.id)))
+        else:
+            rows = store.rows(run.id) if run.rows else None
+            results.add(facts, rows, None if rows is None else notes.of(rows, key.schema_sha256))
+    if is_large:
+        add_large(results, store, stored)
     return results
 
 

@@ -32,7 +32,7 @@ def pack(results: ResultSet, limit: int) -> Packed:
 
     The sample has every k-th clean row with all its runs, so attacks stay comparable on the rows that are shown.
     """
-    total, places = sum(map(len, results.runs)), len(results.clean)
+    total, places = sum(run.rows for run in results.runs), len(results.clean)
     share = min(1.0, _MOST_RAW / max(1, _raw_size(results)))
     while True:
         keep = np.zeros(places, np.bool_)

@@ -74,10 +74,10 @@ def render(contents: Contents, *, rows_limit: int = ROWS_LIMIT) -> str:
         "short": _short,
         "breakable": _breakable,
     }
-    total = max(1, sum(len(run) for results in contents.result_sets for run in results.runs))
+    total = max(1, sum(run.rows for results in contents.result_sets for run in results.runs))
     views = []
     for number, results in enumerate(contents.result_sets):
-        part = sum(map(len, results.runs)) / total
+        part = sum(run.rows for run in results.runs) / total
         packed = pack(results, round(rows_limit * part))
         measured = contents.measured[number] if contents.measured else {}
         views.append(ResultSetView(number, results, packed, contents.findings[number], measured))

@@ -295,6 +295,8 @@ class ResultSetView:
         if sample is None:
             return ""
         draw = sample.draw
+        if draw.how == "all":
+            return "all rows"
         count = (
             f"{draw.rows:,} rows" if draw.per_class is None else f"{draw.per_class:,} rows of each class, or all it has"
         )
@@ -308,7 +310,7 @@ class ResultSetView:
     @property
     def rows(self) -> int:
         """Distinct clean rows."""
-        return len(self.results.clean)
+        return self.results.rows
 
     @property
     def unfinished(self) -> list[Cell]:

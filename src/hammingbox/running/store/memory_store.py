@@ -12,6 +12,7 @@ from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError
 from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rows import Rows
+from hammingbox.evaluation.run_totals import RunTotals
 from hammingbox.running.store.records import Run, RunKey, Session
 from hammingbox.running.store.row_locks import NoLocks, RowLocks
 from hammingbox.running.store.store import Store, document_digest, now
@@ -26,6 +27,7 @@ class MemoryStore(Store):
         self._documents: dict[str, Any] = {}
         self._sessions: dict[int, list[Session]] = {}
         self._rows: dict[int, list[Rows]] = {}
+        self._broken: dict[int, dict[int, bool]] = {}
         self._failures: dict[int, dict[int, FailedRow]] = {}
 
     def runs(self) -> list[Run]:
@@ -58,17 +60,30 @@ class MemoryStore(Store):
 
     def recorded(self, run: int, numbers: Sequence[int]) -> dict[int, bool]:
         """Which of these rows are recorded, and whether they were broken."""
-        rows, wanted = self.rows(run), set(numbers)
-        pairs = zip(rows.numbers.tolist(), rows.success.tolist(), strict=True)
-        return {number: success for number, success in pairs if number in wanted}
+        known = self._broken[run]
+        return {number: known[number] for number in numbers if number in known}
 
-    def rows(self, run: int, numbers: Sequence[int] | None = None) -> Rows:
+    def rows(self, run: int, numbers: Sequence[int] | None = None, *, above: int = -1, most: int | None = None) -> Rows:
         """The records of a run, or those of some rows that are there, in the order of their numbers."""
         if not self._rows[run]:
             return _no_rows(self.schema(self.run(run)))
         rows = Rows.join(self._rows[run])
         rows = rows.take(rows.numbers.argsort())
-        return rows if numbers is None else rows.take(torch.isin(rows.numbers, torch.tensor(list(numbers))))
+        wanted = rows.numbers > above
+        if numbers is not None:
+            wanted &= torch.isin(rows.numbers, torch.tensor(list(numbers)))
+        return rows.take(wanted.nonzero()[:most, 0])
+
+    def totals(self, run: int) -> RunTotals:
+        """What the records of a run add up to."""
+        found = RunTotals(len(self.schema(self.run(run)).classes))
+        for rows in self._rows[run]:
+            found.add(rows)
+        return found
+
+    def broken(self, run: int, most: int) -> list[int]:
+        """The first numbers of rows that a run broke."""
+        return sorted(number for number, broken in self._broken[run].items() if broken)[:most]
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -104,6 +119,7 @@ class MemoryStore(Store):
         number = len(self._runs) + 1
         self._runs.append(Run(number, key, name, victim, model, now(), None, 0, 0.0, data_sha256, source))
         self._sessions[number], self._rows[number], self._failures[number] = [], [], {}
+        self._broken[number] = {}
         return number
 
     def begin_session(self, run: int, environment: dict[str, Any]) -> int:
@@ -122,6 +138,7 @@ class MemoryStore(Store):
         new = rows.take(torch.tensor([number not in known for number in rows.numbers.tolist()], dtype=torch.bool))
         if len(new):
             self._rows[run].append(new)
+            self._broken[run] |= dict(zip(new.numbers.tolist(), new.success.tolist(), strict=True))
         for number in rows.numbers.tolist():
             self._failures[run].pop(number, None)
         share = seconds * len(new) / max(len(rows), 1)

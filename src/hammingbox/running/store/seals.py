@@ -151,16 +151,15 @@ def store_damage(connection: sqlite3.Connection) -> list[str]:
 
 def run_damage(connection: sqlite3.Connection, run: int) -> list[str]:
     """What does not fit the checksums of a run's rows, their seal, or the number of rows of its sessions."""
-    problems, sums = [], []
-    found = connection.execute(f"SELECT {', '.join(ROW)}, checksum FROM rows WHERE run = ?", (run,)).fetchall()
-    for *values, recorded in found:
-        sums.append(str(recorded))
+    problems, sums = [], Sums()
+    for *values, recorded in connection.execute(f"SELECT {', '.join(ROW)}, checksum FROM rows WHERE run = ?", (run,)):
+        sums.add(str(recorded))
         if checksum(values) != recorded:
             problems.append(f"row {values[1]}: edited since it was recorded")
     problems += against_seal(connection, rows_of(run), sums)
     noted = connection.execute("SELECT total(rows) FROM sessions WHERE run = ?", (run,)).fetchone()[0]
-    if noted != len(found):
-        problems.append(f"expected {noted:.0f} rows as the sessions of the run say, got {len(found)}")
+    if noted != sums.records:
+        problems.append(f"expected {noted:.0f} rows as the sessions of the run say, got {sums.records}")
     return problems
 
 
@@ -170,16 +169,39 @@ def is_migrated(connection: sqlite3.Connection, run: int) -> bool:
     return found is not None and found[0] == MIGRATED
 
 
-def against_seal(connection: sqlite3.Connection, name: str, sums: Sequence[str]) -> list[str]:
-    """What does not fit the seal of a set of records."""
-    found = connection.execute("SELECT records, digest FROM seals WHERE name = ?", (name,)).fetchone()
-    if found is None:
-        return [f"{name}: expected a seal, got none"] if sums else []
-    records, digest = found
-    if records != len(sums):
-        return [f"{name}: expected {records} records as sealed, got {len(sums)}: some were deleted or added"]
-    try:
-        whole = add_up(NOTHING, sums) == digest
-    except ValueError:
-        whole = False
-    return [] if whole else [f"{name}: expected the records that were sealed, got others"]
+class Sums:
+    """The number and the sum of checksums, without holding them.
+
+    Args:
+        sums: the first ones.
+    """
+
+    def __init__(self, sums: Iterable[str] = ()) -> None:
+        self.records, self._total, self._is_damaged = 0, 0, False
+        for part in sums:
+            self.add(part)
+
+    def add(self, part: str) -> None:
+        """Adds a checksum."""
+        self.records += 1
+        try:
+            self._total += int(part, 16)
+        except ValueError:
+            self._is_damaged = True
+
+    @property
+    def digest(self) -> str | None:
+        """As a seal holds it; None where something else than checksums was added."""
+        return None if self._is_damaged else f"{self._total % _SIZE:064x}"
+
+
+def against_seal(connection: sqlite3.Connection, name: str, sums: Sums | Iterable[str]) -> list[str]:
+    """What does not fit the seal of a set of records, given their checksums, or what these add up to."""
+    found = sums if isinstance(sums, Sums) else Sums(sums)
+    sealed = connection.execute("SELECT records, digest FROM seals WHERE name = ?", (name,)).fetchone()
+    if sealed is None:
+        return [f"{name}: expected a seal, got none"] if found.records else []
+    records, digest = sealed
+    if records != found.records:
+        return [f"{name}: expected {records} records as sealed, got {found.records}: some were deleted or added"]
+    return [] if found.digest == digest else [f"{name}: expected the records that were sealed, got others"]

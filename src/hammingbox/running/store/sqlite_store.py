@@ -14,6 +14,7 @@ from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError
 from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rows import Rows
+from hammingbox.evaluation.run_totals import RunTotals
 from hammingbox.files import parse_json
 from hammingbox.running.store.blobs import blobs_to_ids, blobs_to_logits, ids_to_blobs, logits_to_blobs
 from hammingbox.running.store.checked import check_rows, check_values, checked_run, checked_session
@@ -33,6 +34,7 @@ from hammingbox.running.store.seals import (
 )
 from hammingbox.running.store.sqlite_file import Database
 from hammingbox.running.store.store import Store, document_digest, document_text, now
+from hammingbox.running.store.sums import add_up_rows
 
 FILE = "results.sqlite"
 _KEY = tuple(field.name for field in fields(RunKey))
@@ -49,6 +51,7 @@ class SQLiteStore(Store):
     def __init__(self, database: Database) -> None:
         self._database = database
         self.path = database.path
+        self._schemas: dict[int, Schema] = {}
 
     def close(self) -> None:
         """Closes the file."""
@@ -141,21 +144,48 @@ class SQLiteStore(Store):
             )
             return {number: bool(success) for number, success in found}
 
-    def rows(self, run: int, numbers: Sequence[int] | None = None) -> Rows:
+    def totals(self, run: int) -> RunTotals:
+        """What the records of a run add up to, added up by SQLite.
+
+        Raises:
+            FileError: a record does not fit the run's schema.
+        """
+        found = RunTotals(len(self._schema_of(run).classes))
+        with self._database.read() as connection:
+            wrong = add_up_rows(connection, run, found)
+        if wrong:  # the rows say what is damaged
+            for _ in self.blocks(run):
+                pass
+            raise FileError(f"expected whole records in {self.path}, got damaged rows of run {run}.")
+        return found
+
+    def broken(self, run: int, most: int) -> list[int]:
+        """The first numbers of rows that a run broke."""
+        select = "SELECT number FROM rows WHERE run = ? AND success = 1 ORDER BY number LIMIT ?"
+        with self._database.read() as connection:
+            return [int(number) for (number,) in connection.execute(select, (run, most))]
+
+    def rows(self, run: int, numbers: Sequence[int] | None = None, *, above: int = -1, most: int | None = None) -> Rows:
         """The records of a run, or those of some rows that are there, in the order of their numbers.
 
         Raises:
             FileError: a record does not fit the run's schema.
         """
         columns = (*_NUMBERS, *_BLOBS)
-        condition, values = ("", (run,)) if numbers is None else (f"AND {_AMONG}", (run, json.dumps(list(numbers))))
+        # A number below 0 is damage, which must be read to be noticed.
+        condition, values = "", list[Any]([run])
+        if above >= 0:
+            condition, values = "AND number > ?", [run, above]
+        if numbers is not None:
+            condition, values = f"{condition} AND {_AMONG}", [*values, json.dumps(list(numbers))]
         with self._database.read() as connection:
             found = connection.execute(
-                f"SELECT {', '.join(columns)} FROM rows WHERE run = ? {condition} ORDER BY number", values
+                f"SELECT {', '.join(columns)} FROM rows WHERE run = ? {condition} ORDER BY number LIMIT ?",
+                (*values, -1 if most is None else most),
             ).fetchall()
         table: list[Any] = [list(c) for c in zip(*found, strict=True)] if found else [[] for _ in columns]
         value = dict(zip(columns, table, strict=True))
-        schema = self.schema(self.run(run))
+        schema = self._schema_of(run)
         check_values(value, _BLOBS, self.path)
         try:
             rows = Rows(
@@ -181,6 +211,12 @@ class SQLiteStore(Store):
             ) from error
         check_rows(rows, schema, self.path)
         return rows
+
+    def _schema_of(self, run: int) -> Schema:
+        """What the ids of a run mean. It is kept: rows of large runs are read in many parts."""
+        if run not in self._schemas:
+            self._schemas = {run: self.schema(self.run(run))}
+        return self._schemas[run]
 
     def begin(
         self,
@@ -318,13 +354,13 @@ def _find_run(connection: sqlite3.Connection, key: RunKey, data_sha256: str) -> 
 
 def _whole(values: Iterable[Any]) -> torch.Tensor:
     found = list(values)
-    if not all(isinstance(value, int) for value in found):
+    if set(map(type, found)) - {int}:
         raise ValueError("something else than a whole number")
     return torch.tensor(found, dtype=torch.int64)
 
 
 def _mask(values: Iterable[Any]) -> torch.Tensor:
     found = list(values)
-    if not all(value in (0, 1) for value in found):
+    if set(found) - {0, 1}:
         raise ValueError("something else than yes or no")
     return torch.tensor(found, dtype=torch.bool)

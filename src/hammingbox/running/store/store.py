@@ -2,7 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,12 +13,16 @@ from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, HammingboxError
 from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rows import Rows
+from hammingbox.evaluation.run_totals import RunTotals
 from hammingbox.files import sha256
 from hammingbox.running.store.records import Run, RunKey, Session
 from hammingbox.running.store.row_locks import RowLocks
 from hammingbox.threat.goal import Goal, check_goal_document
 from hammingbox.threat.space import Space
 from hammingbox.threat.space_json import check_space_document
+
+BLOCK_ROWS = 8192
+"""Records that are read at once where a run may have millions."""
 
 
 class Store(ABC):
@@ -65,12 +69,30 @@ class Store(ABC):
         """Which of these rows are recorded, and whether they were broken."""
 
     @abstractmethod
-    def rows(self, run: int, numbers: Sequence[int] | None = None) -> Rows:
+    def rows(self, run: int, numbers: Sequence[int] | None = None, *, above: int = -1, most: int | None = None) -> Rows:
         """The records of a run, or those of some rows that are there, in the order of their numbers.
+
+        Args:
+            run: its number.
+            numbers: of the rows; all of them by default.
+            above: only rows with a larger number.
+            most: no more rows than this.
 
         Raises:
             FileError: a record does not fit the run's schema.
         """
+
+    @abstractmethod
+    def totals(self, run: int) -> RunTotals:
+        """What the records of a run add up to, without holding them. What broken rows become is not counted.
+
+        Raises:
+            FileError: a record does not fit the run's schema.
+        """
+
+    @abstractmethod
+    def broken(self, run: int, most: int) -> list[int]:
+        """The first numbers of rows that a run broke."""
 
     @abstractmethod
     def failures(self, run: int) -> list[FailedRow]:
@@ -155,6 +177,24 @@ class Store(ABC):
         """Closes the store."""
 
     # What follows from the rest --------------------------------------------------------------------------------
+
+    def blocks(self, run: int, size: int = BLOCK_ROWS) -> Iterator[Rows]:
+        """The records of a run in the order of their numbers, a few at a time.
+
+        Raises:
+            FileError: a record does not fit the run's schema.
+        """
+        above = -1
+        while len(rows := self.rows(run, above=above, most=size)):
+            above = int(rows.numbers[-1])
+            yield rows
+
+    def totals_with_directions(self, run: Run) -> RunTotals:
+        """The same as `totals`, and what broken rows become; every record is read."""
+        found = RunTotals(len(self.schema(run).classes))
+        for rows in self.blocks(run.id):
+            found.add(rows)
+        return found
 
     def schema(self, run: Run) -> Schema:
         """What the ids of a run mean.

@@ -49,11 +49,11 @@ def read(folder: Path, schema: Schema) -> ModelFacts:
                 f"expected all weights in {folder / WEIGHTS}, got none that fit for {', '.join(absent[:6])}."
             )
         tokeniser = transformers.AutoTokenizer.from_pretrained(folder, **local)
-    names = model.config.id2label
-    classes = tuple(names[place] for place in range(len(names)))
+        names = model.config.id2label
+        classes = tuple(names[place] for place in range(len(names)))
+        ask = TextModel(model.eval(), tokeniser, schema)
     unnamed = classes == tuple(f"LABEL_{place}" for place in range(len(classes)))
     files = sorted(path for path in folder.iterdir() if path.suffix in (".json", ".safetensors", ".txt", ".model"))
-    ask = TextModel(model.eval(), tokeniser, schema)
     return ModelFacts(
         ask=ask,
         library="transformers",
@@ -100,6 +100,17 @@ def _check_config(folder: Path) -> None:
             )
 
 
+def _length(name: str, value: Any) -> int:
+    """A number of tokens; some tokenisers write a very large one as 1e30.
+
+    Raises:
+        FileError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value < float("inf"):
+        raise FileError(f"expected {name} as a number of tokens, got {value!r:.60}.")
+    return int(value)
+
+
 class TextModel:
     """Makes text of rows and asks a text classifier about it. What its tokeniser does not know is its unknown token."""
 
@@ -109,7 +120,8 @@ class TextModel:
         self._texts = WrittenTexts(schema, unknown=self._unknown)
         # Positions that a model counts from 1 or 2 leave fewer for tokens than its table has; the tokeniser knows.
         table = getattr(model.config, "max_position_embeddings", None) or _LONGEST
-        self.longest = min(table, tokeniser.model_max_length)
+        lengths = {"max_position_embeddings": table, "model_max_length": tokeniser.model_max_length}
+        self.longest = min(_length(name, value) for name, value in lengths.items())
 
     def __call__(self, rows: Array) -> Any:
         """Logits of rows of ids."""
