@@ -42,8 +42,8 @@ def test_strata_add_up_in_squares() -> None:
     for end, sign in ((0, -1), (1, 1)):
         width = sqrt((0.75 * (one.interval[end] - 0.3)) ** 2 + (0.25 * (two.interval[end] - 0.4)) ** 2)
         assert found.interval[end] == pytest.approx(value + sign * width)
-    assert WeightedRate.of([(1.0, Rate(0, 2)), (1.0, Rate(0, 2))]).interval[0] == 0.0  # type: ignore[union-attr]
-    assert WeightedRate.of([(1.0, Rate(2, 2)), (1.0, Rate(2, 2))]).interval[1] == 1.0  # type: ignore[union-attr]
+    assert WeightedRate.of([(1.0, Rate(0, 2)), (1.0, Rate(0, 2))]).interval[0] == 0.0
+    assert WeightedRate.of([(1.0, Rate(2, 2)), (1.0, Rate(2, 2))]).interval[1] == 1.0
     assert WeightedRate.of([(0.0, one)]) is None
 
 

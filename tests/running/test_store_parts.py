@@ -91,7 +91,7 @@ def test_types_of_values() -> None:
             check_values(columns, ["clean"], "here")
 
 
-KEY = ("data", "test", *(["0" * 64] * 4), "standard", "GGA()", 2, 0)
+KEY: tuple[Any, ...] = ("data", "test", *(["0" * 64] * 4), "standard", "GGA()", 2, 0)
 REST: tuple[Any, ...] = ("gga", "place", "mlp", "now", None, 3, 1.5, "", "")
 
 
@@ -107,9 +107,9 @@ def test_values_of_a_run() -> None:
             checked_run(1, values, "here")
     with pytest.raises(FileError, match="another type"):
         checked_run("1", [*KEY, *REST], "here")
-    for place, value in ((8, -1), (9, -1), (16, -0.5), (16, float("nan")), (16, float("inf"))):
+    for place, number in ((8, -1), (9, -1), (16, -0.5), (16, float("nan")), (16, float("inf"))):
         values = [*KEY, *REST]
-        values[place] = value
+        values[place] = number
         with pytest.raises(FileError, match="out of range in the values of run 1"):
             checked_run(1, values, "here")
 

@@ -25,7 +25,7 @@ def test_prices_up_to_the_largest_amount() -> None:
             {"write": {"S": price}},
             {"pairs": (("S", "M", price),)},
         ):
-            ColumnRule("size", **entries)  # type: ignore[arg-type]
+            ColumnRule("size", **entries)
     for price in (CANNOT - 1, MOST_TICKS + 1, True):
         for entries in (
             {"price": price},
@@ -34,7 +34,7 @@ def test_prices_up_to_the_largest_amount() -> None:
             {"pairs": (("S", "M", price),)},
         ):
             with pytest.raises(InputError, match="prices of at least 0"):
-                ColumnRule("size", **entries)  # type: ignore[arg-type]
+                ColumnRule("size", **entries)
 
 
 @pytest.mark.parametrize(
@@ -107,13 +107,13 @@ def test_steps_of_numbers_need_a_size_and_nothing_else_does() -> None:
 
 def test_a_pair_of_anything_is_a_flat_price() -> None:
     table = Tariff(ColumnRule("size", pairs=((ANY, ANY, 4), ("S", "M", 1))), SIZE, priced=True)
-    assert [int(table._table[i]) for i in range(9)] == [0, 1, 4, 4, 0, 4, 4, 4, 0]  # type: ignore[index]
+    assert [int(table._table[i]) for i in range(9)] == [0, 1, 4, 4, 0, 4, 4, 4, 0]
 
 
 def test_what_is_dearer_than_any_amount_cannot_be_written() -> None:
     far = Feature("n", ("0", "1", "2", "3"), "number")
     rule = ColumnRule("n", up=MOST_TICKS // 2, down=0, step=Decimal(1))
-    assert Tariff(rule, far, priced=True)._table[:4].tolist() == [0, MOST_TICKS // 2, MOST_TICKS, CANNOT]  # type: ignore[index]
+    assert Tariff(rule, far, priced=True)._table[:4].tolist() == [0, MOST_TICKS // 2, MOST_TICKS, CANNOT]
 
 
 @pytest.mark.parametrize(
