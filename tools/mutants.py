@@ -7,7 +7,7 @@ with the tests that run its line and with no others, up to the first that fails;
 Tests that take more processor time than their limit count as noticed: a fault that never ends is one. A line that no
 test runs is a survivor at once.
 
-Records and verdicts are kept in the folder of `--records`, so a run that was stopped goes on, and all 3,400 faults can
+Records and verdicts are kept in the folder of `--records`, so a run that was stopped goes on, and all 3,500 faults can
 be tried in parts: a fault that was noticed is not tried again as long as its file stays the same, a survivor is tried
 again when a test file changed. `--sample` draws at random, the same share of every file; `--fresh` draws from faults
 without a verdict, and keeps the draw; `--minutes` stops early, and the score is then over those that were tried.
@@ -45,11 +45,10 @@ JUDGES = (
 """The files that judge."""
 TESTS = (
     "test_problem.py", "evaluation/test_*.py", "running/test_*.py", "threat/test_*.py", "threat/rules/test_*.py",
-    "attacks/test_judge.py", "attacks/test_priced_contract.py", "attacks/test_extension.py",
-    "attacks/test_query_limit.py", "attacks/test_attack_input.py", "attacks/test_exhaustive.py",
-    "attacks/test_two_stage.py", "attacks/test_passes.py", "victims/test_victim.py", "victims/test_frozen.py",
-    "victims/test_black_box.py", "certificates/test_certify.py", "text/test_substitution.py", "cli/test_results_cli.py",
-    "cli/test_cli_certify.py", "report/test_measured_what_if.py",
+    "attacks/test_judge.py", "attacks/test_extension.py", "attacks/test_query_limit.py", "attacks/test_attack_input.py",
+    "attacks/test_exhaustive.py", "attacks/test_two_stage.py", "attacks/test_passes.py", "victims/test_victim.py",
+    "victims/test_frozen.py", "victims/test_black_box.py", "certificates/test_certify.py", "text/test_substitution.py",
+    "cli/test_results_cli.py", "cli/test_cli_certify.py", "report/test_measured_what_if.py",
 )  # fmt: skip
 """Tests that may notice. The others are about other files, and slow."""
 BLIND = ("running/test_processes.py", "running/test_ray.py", "running/test_store_kill.py")

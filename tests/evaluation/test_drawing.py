@@ -85,3 +85,8 @@ def test_a_sample_survives_its_note() -> None:
     for damage in ({"population": [1.5]}, {"population": None}, {"positive": 3}, {"how": "last"}):
         with pytest.raises((InputError, KeyError, TypeError, ValueError)):
             Sample.from_json(note | damage)
+
+
+def test_all_rows_in_the_order_of_their_numbers() -> None:
+    shuffled = LOPSIDED.take(torch.tensor([7, 3, 99, 0]))
+    assert draw_rows(shuffled, Draw(how="all")).numbers.tolist() == [100, 103, 107, 199]

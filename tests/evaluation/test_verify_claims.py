@@ -225,3 +225,10 @@ def test_only_an_attack_that_enumerates_proves(data: Dataset, victim: ToyVictim,
     wrong = replace(claims, proven=changed(claims.proven, row, True), forward=changed(claims.forward, row, 10_000))
     problems = verify_claims(replace(wrong, exact_passes=False, bounded_passes=False), victim, data=data).problems
     assert problems == (f"row {100 + row}: claimed as proven by an attack that proves nothing",)
+
+
+def test_a_budget_that_no_run_can_have_had(claims: Claims, victim: ToyVictim, data: Dataset) -> None:
+    problems = verify_claims(replace(claims, budget=6), victim, data=data).problems
+    assert "expected a budget of at most 5 changed features, got 6" in problems
+    at_most = verify_claims(replace(claims, budget=5), victim, data=data).problems
+    assert not any(problem.startswith("expected a budget") for problem in at_most)

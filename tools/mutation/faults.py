@@ -1,7 +1,7 @@
 """Small faults: one change of a file's syntax tree each.
 
 A fault is another comparison, boolean or arithmetic operator, another constant, a condition that is never true, or a
-call or a `raise` that is dropped.
+call or a `raise` that is dropped. `strict=True` of a `zip` is left alone: it asserts what is true anyway.
 """
 
 import ast
@@ -23,6 +23,9 @@ _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
     ast.FloorDiv: ast.Mult, ast.Div: ast.Mult,
 }  # fmt: skip
+
+
+_LEFT_ALONE = "left alone"
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,14 @@ class _Mutator(ast.NodeTransformer):
             node.op = other()
         return self.generic_visit(node)
 
+    def visit_keyword(self, node: ast.keyword) -> ast.AST:
+        if node.arg == "strict" and isinstance(node.value, ast.Constant):
+            self.found.append(
+                (node.lineno, _LEFT_ALONE, self._function, self._start)
+            )  # other faults keep their numbers
+            return node
+        return self.generic_visit(node)
+
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if isinstance(node.value, bool):
             if self._is_wanted(node, f"{node.value} to {not node.value}"):
@@ -148,7 +159,7 @@ def mutants_of(file: str) -> list[Mutant]:
     """All faults of a file."""
     mutator = _Mutator()
     mutator.visit(ast.parse((PACKAGE / file).read_text()))
-    return [Mutant(file, number, *found) for number, found in enumerate(mutator.found)]
+    return [Mutant(file, number, *found) for number, found in enumerate(mutator.found) if found[1] != _LEFT_ALONE]
 
 
 def mutated(mutant: Mutant) -> ast.Module:

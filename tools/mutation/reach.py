@@ -74,6 +74,8 @@ class ReachRecords:
         for test_file in test_files:
             reach = self.get(test_file)
             names = set() if reach is None else _reaching(reach, mutant)
+            if reach is not None and not mutant.function and test_file == own:  # lambdas of a table have no name
+                names |= set(reach.seconds)
             seconds = {} if reach is None else {name: reach.seconds[name] for name in reach.seconds if name in names}
             functions = set[str]()
             for name, cost in seconds.items():

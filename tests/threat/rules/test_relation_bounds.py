@@ -14,6 +14,7 @@ from hammingbox.errors import InputError
 from hammingbox.threat.rules import seen_together as seen_module
 from hammingbox.threat.rules.determines import Determines
 from hammingbox.threat.rules.expression import Expression
+from hammingbox.threat.rules.formula import Formula, IfWritten, Implies
 from hammingbox.threat.rules.function import Function, check_function_name, import_function
 from hammingbox.threat.rules.gain import Gain
 from hammingbox.threat.rules.keys import TupleIndex
@@ -225,3 +226,12 @@ def test_ids_at_the_ends_of_a_column_are_found() -> None:
         assert (int(index.find(torch.tensor(pair))) >= 0) == (list(pair) in table.tolist()), pair
     assert index.rows == 4
     assert index.distinct(table).tolist() == [[0, 0], [0, 2], [3, 0], [3, 2]]
+
+
+def test_what_reports_call_relations() -> None:
+    assert Implies(shop(), "net > 1", "tax > 1").name == "if net > 1 then tax > 1"
+    assert Implies(shop(), "net > 1", "tax > 1", "mine").name == "mine"
+    assert Formula(shop(), "net > 1").name == "net > 1"
+    assert Formula(shop(), "net > 1", "mine").name == "mine"
+    assert IfWritten(shop(), "city", "net > 1").name == "if city is written then net > 1"
+    assert IfWritten(shop(), "city", "net > 1", name="mine").name == "mine"
