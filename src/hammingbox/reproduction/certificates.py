@@ -264,7 +264,7 @@ _IMDB_ABLATED = defended(
     "ablation", budget=0, settings={"keep": 32, "mask": 1}, epochs=6, learning_rate=1e-3, criterion="last",
     robust_rows=0, train_rows=5000,
 )  # fmt: skip
-_TEXT = Line(victim=_IMDB_ABLATED, method="ablation", keep=32, mask=1, budgets=(1, 2), rows=60, attack="")
+_TEXT = Line(victim=_IMDB_ABLATED, method="ablation", keep=32, mask=1, budgets=(1, 2, 4), rows=100, attack="")
 _QUICK = (
     Line(victim=replace(_LINEAR, training={"epochs": 2, "learning_rate": 1e-2}), budgets=(1, 2)),
     Line(victim=_certified("one hidden layer (8), certified at 1", "shallow", 1, 0.2, epochs=2, hidden=8)),
@@ -282,7 +282,7 @@ CERTIFICATES_STUDY = CertificateStudy(
     },
     lines={
         "smoke": _QUICK,
-        "cpu": (*_SPLICE, *_TABLE),
+        "cpu": (*_SPLICE, *_TABLE, _TEXT),
         "paper": (*_SPLICE, *_TABLE, replace(_TEXT, rows=200)),
     },
     reasons=(

@@ -100,6 +100,9 @@ class DefenceTable(Study):
 
     def outcome(self, grid: Grid, size: Size) -> Outcome:
         """For every budget a table of errors, of orders and of ratios; the cost of the trainings; figures."""
+        # A study that was cut short has no table of dashes.
+        ran = [budget for budget in size.budgets if any(evaluated(grid, line, budget) for line in size.victims)]
+        size = replace(size, budgets=tuple(ran) or size.budgets)
         tables = []
         for budget in size.budgets:
             tables.append(self._errors(grid, size, budget))
