@@ -1,6 +1,7 @@
 """Time per pass of two revisions of the package, in one process and in turns, so that other work hits both alike.
 
-Splice, the shipped standard LSTM, the first test rows, budget 2. Seconds are of CPU. The records must be the same.
+Splice, the standard LSTM that the later one ships, the first test rows, budget 2. Seconds are of CPU, and the records
+must be the same.
 
     git worktree add --detach ../base 2c8dfb0
     python benchmarks/two_revisions.py ../base/src src --attacks swap gga pcaa --times 7
@@ -38,13 +39,13 @@ class Revision:
     attacks: dict[str, Any]
 
     @staticmethod
-    def of(source: Path, names: list[str], rows: int) -> "Revision":
+    def of(source: Path, weights: Path, names: list[str], rows: int) -> "Revision":
         """Imports the package from a folder."""
         _taken_out()
         sys.path.insert(0, str(source.resolve()))
         package: Any = importlib.import_module("hammingbox")
         assert Path(package.__file__).is_relative_to(source.resolve()), package.__file__
-        splits, victim = package.DATASETS["splice"].load(), package.load_victim("splice/standard")
+        splits, victim = package.DATASETS["splice"].load(), package.load_checkpoint(weights).victim
         threat = package.ThreatModel(package.MaskedSpace(splits.schema, forbidden={"*": ["N"]}), 2)
         attacks = {name: package.ATTACKS[name]() for name in names}
         for attack in attacks.values():  # what is imported late
@@ -75,7 +76,9 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=7)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    both = [Revision.of(source, options.attacks, options.rows) for source in (options.before, options.after)]
+    weights = options.after / "hammingbox" / "victims" / "files" / "splice" / "standard"
+    sources = options.before, options.after
+    both = [Revision.of(source, weights.resolve(), options.attacks, options.rows) for source in sources]
     for name in options.attacks:
         found: tuple[list[float], list[float]] = ([], [])
         digests: set[str] = set()
