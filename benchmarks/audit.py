@@ -135,6 +135,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/audit"))
     parser.add_argument("--oracle", action="store_true", help="compare with enumeration where it can run")
     chosen = parser.parse_args()
+    for given, known in ((chosen.tables, TABLES), (chosen.models.split(","), MODELS)):
+        if unknown := [name for name in given if name not in known]:
+            parser.error(f"expected some of {', '.join(known)}, got {unknown[0]!r}")
     lines = []
     for name in chosen.tables or TABLES:
         frame, label, positive = TABLES[name]()

@@ -1,6 +1,7 @@
 """Is any row proven and broken at once? All certificates against each other and against attacks.
 
-    python benchmarks/soundness.py OUT.jsonl [--data splice,german,nursery,car] [--attack auto] [--minutes 60]
+    python benchmarks/soundness.py OUT.jsonl [--data splice,german,nursery,car] [--models linear,cnn] [--attack auto]
+        [--minutes 60]
 
 For every data set and every kind of model (additive, windows, one hidden layer, dense layers, convolutions, XGBoost
 through its own library, votes over ablated rows), every certificate that applies says up to which of 5 changes each
@@ -152,6 +153,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--data", default="german,car,nursery,splice")
+    parser.add_argument("--models", default=",".join(VICTIMS))
     parser.add_argument("--attack", default="auto")
     parser.add_argument("--minutes", type=float, default=1e9)
     options = parser.parse_args()
@@ -173,7 +175,7 @@ def main() -> None:
         splits, space = DATA[name]()
         rows = splits.test.take(slice(0, _ROWS.get(name, len(splits.test))))
         for kind, make in VICTIMS.items():
-            if kind == "cnn" and name != "splice":
+            if kind not in options.models.split(",") or (kind == "cnn" and name != "splice"):
                 continue
             made = make(splits, space).eval()
             methods = list(_methods(kind, made, space))

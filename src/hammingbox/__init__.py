@@ -99,6 +99,7 @@ from hammingbox.running.ray_cluster import RayCluster
 from hammingbox.running.record import evaluate_into
 from hammingbox.running.run_spec import RunSpec
 from hammingbox.running.store import MemoryStore, Store, open_store
+from hammingbox.running.training_processes import TrainingProcesses
 from hammingbox.seeding import RowRandom
 from hammingbox.text.render import changed_text
 from hammingbox.threat.candidates import Candidates, hamming
@@ -116,7 +117,10 @@ from hammingbox.threat.threat_file import ThreatFile, read_threat
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.loop import fit
+from hammingbox.training.monotone_trees import fit_monotone_trees
+from hammingbox.training.process_group import Torchrun
 from hammingbox.training.robust_trees import fit_robust_trees
+from hammingbox.training.unanimous_trees import fit_unanimous_trees
 from hammingbox.victims.ablated import Ablated
 from hammingbox.victims.black_box import BlackBox
 from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint, load_victim
@@ -126,6 +130,7 @@ from hammingbox.victims.one_hot import OneHot
 from hammingbox.victims.open_model import open_model
 from hammingbox.victims.service import Service
 from hammingbox.victims.trees.tree_victim import TreeVictim, check_agreement, tree_victim
+from hammingbox.victims.unanimous import Unanimous
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.wrapped import wrap
 from hammingbox.victims.zoo.registry import VICTIMS, build
@@ -235,11 +240,14 @@ __all__ = [
     "ThreatFile",
     "ThreatModel",
     "TooExpensiveError",
+    "Torchrun",
     "Trades",
     "TrainConfig",
+    "TrainingProcesses",
     "TreeSearch",
     "TreeVictim",
     "TwoStage",
+    "Unanimous",
     "Unit",
     "Verification",
     "Victim",
@@ -261,7 +269,9 @@ __all__ = [
     "evaluate",
     "evaluate_into",
     "fit",
+    "fit_monotone_trees",
     "fit_robust_trees",
+    "fit_unanimous_trees",
     "hamming",
     "inspect_table",
     "load_checkpoint",

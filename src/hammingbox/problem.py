@@ -196,7 +196,7 @@ class Problem:
         list, have a loss of minus infinity and do not meet the goal. So no attack can exceed the limit by this method.
         The same holds for points that their rows cannot afford, where there is a purse.
         """
-        if self.meter.limit is None and self.purse is None:
+        if not self.is_limited:
             return self.judge(rows, self.logits(rows, slots))
         loss = torch.full((len(rows),), -torch.inf, device=rows.device)
         fooled = torch.zeros(len(rows), dtype=torch.bool, device=rows.device)
@@ -204,6 +204,11 @@ class Problem:
         if paid.any():
             loss[paid], fooled[paid] = self.judge(rows[paid], self.logits(rows[paid], slots[paid]))
         return Scores(loss, fooled)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether some points may not be asked about: queries are limited, or changes have prices."""
+        return self.meter.limit is not None or self.purse is not None
 
     def may_query(self, rows: PointRows) -> Bool[Tensor, "points"]:
         """The points of a ragged list, in its order, that are within the query limit of their rows."""

@@ -88,6 +88,11 @@ def torch_generator(seed: int) -> torch.Generator:
     return torch.Generator(device="cpu").manual_seed(check_seed(seed))
 
 
+def process_seed(seed: int, rank: int) -> int:
+    """A seed of its own for each of several processes that share one seed."""
+    return int(np.random.SeedSequence([check_seed(seed), rank]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
 @contextmanager
 def borrowed_generators(device: torch.device) -> Iterator[None]:
     """Gives torch's global generators, the CPU's and the device's, back as they were.

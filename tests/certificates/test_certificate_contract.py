@@ -52,6 +52,7 @@ VICTIMS: dict[str, Callable[[int], Victim]] = {
     "windows": lambda seed: _shaken(build("windows", SCHEMA), seed),
     "windows_1": lambda seed: _shaken(build("windows", SCHEMA, width=1), seed),
     "windows_2": lambda seed: _shaken(build("windows", SCHEMA, width=2), seed),
+    "smooth_windows": lambda seed: _shaken(build("smooth_windows", ALIKE), seed),
     "shallow": lambda seed: _shaken(build("shallow", SCHEMA, seed=seed, hidden=6), seed),
     "one_hot": _one_hot,
     "mlp": lambda seed: _shaken(build("mlp", SCHEMA, seed=seed, dim=3, hidden=6), seed, 0.2),
@@ -73,7 +74,7 @@ GOALS: tuple[Goal, ...] = (AnyOther(), Target("class 1"), Direction("class 0", "
 
 
 def _schema(name: str) -> Schema:
-    return ALIKE if name == "cnn" else SCHEMA
+    return ALIKE if name in ("cnn", "smooth_windows") else SCHEMA
 
 
 def _rows(schema: Schema, rows: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -140,10 +141,11 @@ def test_one_hidden_layer_is_decided_for_every_goal(victim: str, seed: int) -> N
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("victim", ["linear", "windows", "windows_1", "windows_2"])
+@pytest.mark.parametrize("victim", ["linear", "windows", "windows_1", "windows_2", "smooth_windows"])
 def test_the_bound_of_an_additive_model_is_its_worst_margin(victim: str, seed: int) -> None:
-    model, space = VICTIMS[victim](seed), FullSpace(SCHEMA)
-    x, _ = _rows(SCHEMA, 12, seed)
+    schema = _schema(victim)
+    model, space = VICTIMS[victim](seed), FullSpace(schema)
+    x, _ = _rows(schema, 12, seed)
     y = model(x).argmax(1)
     worst = Exhaustive(max_passes=10**6)(model, x, y, ThreatModel(space, 2))
     found = CERTIFICATES["additive"]()(model, x, y, ThreatModel(space, 2))

@@ -3,15 +3,17 @@
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from hammingbox import Checkpoint, WorkerError, build
+from hammingbox import Checkpoint, InputError, WorkerError, build, load_checkpoint
 from hammingbox.cli import workers
 from hammingbox.data.dataset import Splits
 from hammingbox.running.store import FILE
+from hammingbox.victims.checkpoint import weights_digest
 from toys.program import PROGRAM, call_program
 
 
@@ -81,3 +83,36 @@ def test_a_cluster_that_is_not_there(victim: Path, tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="ray is not installed: pip install 'hammingbox[ray]'")
     with pytest.raises(WorkerError, match="got nothing there"):
         call_program(*attack(victim, tmp_path, 10, "--ray", "127.0.0.1:1"))
+
+
+def defend(out: Path, *more: object) -> list[str]:
+    common = ("defend", "splice", "--start", "splice/standard", "--budget", 1, "--rows", 48, "--epochs", 1)
+    return [str(part) for part in (*common, "--robust-rows", 8, "--out", out, *more)]
+
+
+def test_a_defence_in_two_processes_is_the_same_under_torchrun(tmp_path: Path) -> None:
+    call_program(*defend(tmp_path / "workers", "--workers", 2))
+    torchrun = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node=2",
+        "--no-python",
+        "--",
+    ]
+    done = subprocess.run(
+        [*torchrun, PROGRAM, "--threads", "1", *defend(tmp_path / "torchrun")], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("defended by padvt") == 1, "only the first process speaks"
+    first, second = (load_checkpoint(tmp_path / name) for name in ("workers", "torchrun"))
+    assert weights_digest(first.victim) == weights_digest(second.victim)
+    assert first.training["workers"] == second.training["workers"] == 2
+
+
+def test_workers_and_torchrun_are_not_both_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, value in {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(InputError, match=r"expected --workers or torchrun, got both\. Leave out --workers"):
+        call_program(*defend(tmp_path, "--workers", 2))

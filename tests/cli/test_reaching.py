@@ -2,6 +2,8 @@
 
 import csv
 import io
+import json
+from math import log10
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,10 @@ def test_attack_and_audit_do_the_same(place: Path, monkeypatch: pytest.MonkeyPat
     call("attack", *COMMAND, "--victim", "model", "--attack", "ga", "--budget", "2", "--rows", "20", "--out", "one")
     call("audit", *COMMAND, "--victim", "model", "--rows-per-class", "10", "--budgets", "2", "--what-if", "1",
          "--out", "audit")  # fmt: skip
+    with open_store(place / "audit" / "what-if", readonly=True) as store:
+        frozen = [store.space(run)["base"]["immutable"] for run in store.runs()]
+    assert frozen
+    assert not any("total" in names for names in frozen), "nobody writes a derived column"
     for folder in ("one", "audit"):
         assert any(float(row["total (after)"]) not in known for row in broken(folder))
         assert "verified" in call("verify", folder).splitlines()[-1]
@@ -99,3 +105,11 @@ def test_a_python_object_may_read_ids_itself(place: Path, monkeypatch: pytest.Mo
     assert "unwritable" in said or "cannot be written" in said
     known = {net + tax for net, tax, _ in ROWS}
     assert all(float(row["total (after)"]) in known for row in broken("object"))
+
+
+def test_what_can_be_done_to_a_row_has_totals_that_no_row_has(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    said = json.loads(call("threat", "check", "table.csv", "threat.toml", "--label", "fraud", "--row", "5", "--json"))
+    nets, taxes = len({net for net, _, _ in ROWS}), len({tax for _, tax, _ in ROWS})
+    offered = min(nets, 11) * min(taxes, 11)  # quantiles of ten, and perhaps the row's own value
+    assert said["log10_size"] >= log10(2 * offered), "every net with every tax, in both places"

@@ -2,6 +2,7 @@
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow
@@ -67,7 +68,7 @@ def assert_same(small: LoadedTable, large: LoadedTable) -> None:
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 @pytest.mark.parametrize("rule", [{}, {"time": "day"}, {"group": "weight"}, {"stratified": True}])
 def test_both_ways_read_the_same(
-    form: str, rule: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    form: str, rule: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, form)
     small = load_table(path, label="good", **rule)

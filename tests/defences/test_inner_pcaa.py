@@ -72,6 +72,7 @@ def test_the_adapted_penalty_is_the_one_that_is_used(schema: Schema) -> None:
         problem = Problem.of(victim, FullSpace(schema).candidates(x), untargeted(y), 2)
         for defence in defences:
             defence.adversarial(problem, batch, RowRandom.for_rows(0, x))
+            defence.learn(batch)
     low, adapted, high = (defence.state_dict()["memory.log_odds"] for defence in defences)
     assert torch.equal(adapted, high)
     assert not torch.equal(adapted, low)
@@ -89,6 +90,7 @@ def test_a_warm_start_remembers_what_was_likely(schema: Schema) -> None:
         cold = torch.full((len(x), problem.candidates.layout.options), -9.0)
         assert torch.equal(defence.memory.recall(batch.rows, cold), cold)
         defence.adversarial(problem, batch, RowRandom.for_rows(0, x))
+        defence.learn(batch)
     warm = defence.memory.recall(batch.rows, cold)
     raised = warm > cold
     assert (raised.sum(1) >= 1).all()

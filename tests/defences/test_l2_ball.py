@@ -18,7 +18,7 @@ def test_the_shift_raises_the_loss_within_the_ball(schema: Schema) -> None:
     free = (FullSpace(schema).candidates(x).counts > 1)[:, :, None]
     with frozen_eval(victim):
         embedded = victim.embed(x)
-        shift = L2Ball(radius=0.7).worst_shift(victim, x, untargeted(y), free)
+        shift = L2Ball(radius=0.7).worst_shift(victim, x, untargeted(y), free, x)
         moved = victim.head(embedded + shift, x)
         assert functional.cross_entropy(moved, y) > functional.cross_entropy(victim(x), y)
     size = shift.flatten(1).norm(dim=1) / embedded.square().sum(2).mean().sqrt()
@@ -33,7 +33,7 @@ def test_the_shift_follows_the_goal_and_leaves_fixed_features_alone(schema: Sche
     space = MaskedSpace(schema, immutable=["f0"])
     goals = Target("class 1").of(y, schema)
     with frozen_eval(victim):
-        shift = L2Ball(radius=2.0).worst_shift(victim, x, goals, (space.candidates(x).counts > 1)[:, :, None])
+        shift = L2Ball(radius=2.0).worst_shift(victim, x, goals, (space.candidates(x).counts > 1)[:, :, None], x)
         assert torch.equal(shift[:, 0], torch.zeros_like(shift[:, 0]))
         before, after = (goals.margin(victim.head(victim.embed(x) + part, x)) for part in (0 * shift, shift))
     assert (after > before).float().mean() > 0.9

@@ -287,6 +287,7 @@ VICTIMS: dict[str, Callable[[], hb.Victim]] = {
     "mlp": lambda: hb.build("mlp", LETTERS),
     "linear": lambda: hb.build("linear", LETTERS),
     "windows": lambda: hb.build("windows", LETTERS),
+    "smooth_windows": lambda: hb.build("smooth_windows", LETTERS),
     "shallow": lambda: hb.build("shallow", LETTERS, hidden=4),
     "word_cnn": lambda: hb.build("word_cnn", LETTERS, dim=4, channels=4),
     "bilstm": lambda: hb.build("bilstm", LETTERS, dim=4, hidden=4),

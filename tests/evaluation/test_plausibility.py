@@ -73,12 +73,6 @@ def test_a_class_of_few_rows_says_nothing() -> None:
     assert found.is_plausible.tolist() == [True]
 
 
-def test_the_twentieth_of_the_rows_that_is_least_typical_is_not_normal() -> None:
-    anomaly = torch.tensor([0.9499, 0.95, 1.0, torch.nan, 0.0], dtype=torch.float64)
-    found = Plausibility(torch.tensor([0, 0, 0, 0, 1]), anomaly)
-    assert found.is_plausible.tolist() == [True, False, False, True, False]
-
-
 NUMBERS = Schema(
     (Feature("amount", tuple(str(n) for n in range(200)), "number"), Feature("kind", ("a", "b"))), ("ok", "fraud")
 )
@@ -116,3 +110,19 @@ def test_rows_of_the_same_source_are_not_called_odd() -> None:
         for part in (slice(0, 100), slice(100, 200), slice(200, 300))
     ]
     assert np.mean(odd) < 0.08
+
+
+def test_the_twentieth_of_the_rows_that_is_least_typical_is_not_normal() -> None:
+    anomaly = torch.tensor([0.9499, 0.95, 1.0, torch.nan, 0.0], dtype=torch.float64)
+    found = Plausibility(torch.tensor([0, 0, 0, 0, 1]), anomaly)
+    assert found.is_plausible.tolist() == [True, False, False, True, False]
+
+
+def test_large_tables_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = reference()
+    ids = data.batch(torch.arange(len(data)))[0].long()
+    x, written = torch.tensor([[0, 0, 0]] * 3), torch.tensor([[2, 0, 0], [2, 1, 3], [1, 0, 2]])
+    all_columns = SeenPairs(SCHEMA, ids).unseen(x, written)
+    assert all_columns.tolist() == [1, 0, 0]
+    monkeypatch.setattr(seen_pairs, "_LARGEST_TABLE", 6)
+    assert SeenPairs(SCHEMA, ids).unseen(x, written).tolist() == all_columns.tolist()

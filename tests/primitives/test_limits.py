@@ -4,6 +4,8 @@ import gzip
 from pathlib import Path
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 import torch
 
@@ -95,6 +97,32 @@ def test_tables_have_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     path = tmp_path / "table.csv"
     path.write_text("a,b\n" + "x,y\n" * 11)
     with pytest.raises(FileError, match="at most 10 rows"):
+        load_table(path, label="b")
+
+
+def test_a_large_table_needs_a_large_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hammingbox.data.read_columns.SMALL_ROWS", 1000)
+    monkeypatch.setattr("hammingbox.data.read_columns._PARQUET_ROWS", 500)
+    path = tmp_path / "table.parquet"
+    for rows, values in ((3000, range(3000)), (60_000, [0, 1] * 30_000)):
+        pyarrow.parquet.write_table(pyarrow.table({"a": list(values), "b": ["x", "y"] * (rows // 2)}), path)
+        if path.stat().st_size >= rows:
+            assert load_table(path, label="b").splits.whole().ids.shape[0] == rows
+        else:
+            with pytest.raises(FileError, match=r"at most [\d,]+ rows"):
+                load_table(path, label="b")
+    assert path.stat().st_size < 60_000, "the second table is the one that is refused"
+
+
+def test_a_column_of_a_row_group_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(files.INFLATED_VARIABLE, "1")
+    path = tmp_path / "table.parquet"
+    numbers = np.random.default_rng(0).integers(0, 2**60, 140_000)
+    table = pyarrow.table({"a": numbers, "b": ["x", "y"] * 70_000})
+    pyarrow.parquet.write_table(table, path, row_group_size=10_000, use_dictionary=False)
+    assert load_table(path, label="b").splits.train.ids.shape[1] == 1  # several MiB, but not at once
+    pyarrow.parquet.write_table(table, path, use_dictionary=False)
+    with pytest.raises(FileError, match="at most 1 MiB of inflated data"):
         load_table(path, label="b")
 
 

@@ -37,6 +37,11 @@ def test_goals_in_words(goal: dict[str, object], words: str) -> None:
 
 def test_spaces_in_words() -> None:
     assert space_in_words({"kind": "full"}) == "every category of every feature"
+    table = {"kind": "table", "options": {"amount": ["1", "2"]}, "steps": {"age": [1.0]}, "immutable": ["sex"]}
+    assert space_in_words(table) == (
+        "any value that the table holds in a column; only listed values in amount (2); "
+        "steps from the row's own value in age (1); never change sex"
+    )
     masked = {"kind": "masked", "immutable": ["sex"], "forbidden": {"*": ["N"], "job": ["none", "a"]}, "kept": {}}
     assert space_in_words(masked) == "never change sex; never write 'N'; 'none', 'a' in job"
     many = {"kind": "masked", "immutable": [f"f{i}" for i in range(9)]}

@@ -102,7 +102,7 @@ def test_files_of_parts_are_found_where_they_were_or_beside_the_moved_table(tabl
 
 def test_what_the_user_says_counts_more_than_what_was_noted(table: Path) -> None:
     noted = replace(DataReference.of(str(table), label="label"), schema="schema.toml")
-    key = RunKey(str(table), "test", "", "", "", "", "", "", 1, 0)
+    key = RunKey(str(table), "test", "", "", "", "", "", "", budget=1, seed=0)
     run = Run(1, key, "ga", "", "", "", None, 1, 1.0, noted.sha256, noted.to_text())
     same = _reference(run, None, None, None)
     assert (same.path, same.label, same.schema, same.sha256) == (noted.path, "label", "schema.toml", noted.sha256)
@@ -111,9 +111,3 @@ def test_what_the_user_says_counts_more_than_what_was_noted(table: Path) -> None
     assert _reference(replace(run, source=""), None, None, None).path == noted.path
     built_in = _reference(replace(run, key=replace(key, data="splice"), source=""), "moved.csv", "c", None)
     assert built_in == DataReference("splice")
-
-
-def test_what_rows_are_called(table: Path) -> None:
-    own = DataReference.of(str(table), label="label")
-    assert [own.rows_of(split) for split in ("test", "all")] == ["own.csv (test rows)", "own.csv"]
-    assert [DataReference("splice").rows_of(split) for split in ("test", "train")] == ["splice", "splice (train rows)"]

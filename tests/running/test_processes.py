@@ -1,9 +1,11 @@
 """Spawned workers end with the records of one process, whatever happens to them."""
 
 import sqlite3
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -255,3 +257,42 @@ def test_other_versions_are_refused() -> None:
     check_versions(own_versions() | {"git": None, "python": own_versions()["python"] + "1"}, "there")
     with pytest.raises(InputError, match=r"expected torch .* on node 7 as here, got 1\.0\. Install the same versions"):
         check_versions(own_versions() | {"torch": "1.0"}, "on node 7")
+
+
+class _Fake(processes._Worker):
+    """A worker that computes, or that ends before it is ready."""
+
+    def __init__(self, place: int = 0, *, is_ready: bool = False) -> None:  # starts no process
+        self.place, self.device, self.is_ready, self.last = place, None, is_ready, 0.0
+        self.tickets = deque()
+
+    def end(self) -> int:
+        return -9
+
+
+def test_starts_that_fail_end_a_run_only_while_nobody_computes(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    crew: Any = object.__new__(processes._ProcessCrew)
+    crew._inbox, crew._parcel, crew._failed_starts = SimpleQueue(), None, 0
+    crew._workers = [_Fake(is_ready=True), _Fake(1)]
+    monkeypatch.setattr(processes._ProcessCrew, "_start", lambda _crew, place, _device: _Fake(place))
+    rows = run(case[0].victim, case).rows.take(torch.arange(2))
+    answer = ("answer", 5, ([getattr(rows, field.name).numpy() for field in fields(rows)], 0.1))
+
+    def dies() -> None:
+        crew._inbox.put((crew._workers[1], None))
+        crew.wait()
+
+    for _ in range(2):
+        dies()
+        dies()
+        crew._workers[0].tickets.append(5)
+        crew._inbox.put((crew._workers[0], answer))
+        assert len(crew.wait().rows) == 2
+    dies()
+    dies()
+    with pytest.raises(
+        WorkerError, match=r"got 3 in a row that ended before they were ready \(it was killed by SIGKILL"
+    ):
+        dies()

@@ -65,8 +65,8 @@ def test_slots_stand_for_rows() -> None:
 
 
 def test_a_copy_shares_nothing_and_a_part_has_its_rows() -> None:
-    plain = SPACE.slots_of(X)
-    candidates = Candidates(plain.layout, plain.ids, plain.valid, shared=torch.arange(9))
+    found = SPACE.slots_of(X)
+    candidates = Candidates(found.layout, found.ids, found.valid, shared=torch.arange(9))
     copy, part = candidates.copy(), candidates.take(torch.tensor([2, 1]))
     assert torch.equal(part.clean, X[[2, 1]])
     assert part.shared is candidates.shared

@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional
 
 from hammingbox import AnyOther, Direction, FileError, Goal, InputError, Schema, Target
-from hammingbox.threat.goal import check_goal_document, goal_between, goal_from_json
+from hammingbox.threat.goal import RowGoals, check_goal_document, goal_between, goal_from_json
 from toys import toy_schema
 
 LOGITS = torch.tensor([[2.0, 1.0, -1.0], [0.5, 3.0, 2.0], [0.0, 0.0, 4.0], [1.0, 5.0, 0.0]])
@@ -133,3 +133,14 @@ def test_a_goal_of_ones_own_is_checked(schema: Schema) -> None:
         Own(((yes, no, no), (no, no, no), (no, no, no))).of(LABELS, schema)
     with pytest.raises(InputError, match="bool table of 3 x 3 classes"):
         Own(((no, yes),)).of(LABELS, schema)
+
+
+def test_two_classes_have_the_same_margin_as_many() -> None:
+    wins = torch.tensor([[True, False], [False, True], [False, False]])
+    logits = torch.tensor([[1.0, 3.5], [2.0, 2.0], [0.0, 1.0]])
+    many = RowGoals(torch.cat([wins, torch.zeros(3, 1, dtype=torch.bool)], 1))
+    third = torch.full((3, 1), -torch.inf)
+    assert torch.equal(RowGoals(wins).margin(logits), many.margin(torch.cat([logits, third], 1)))
+    assert RowGoals(wins).margin(logits).tolist() == [-2.5, 0.0, -torch.inf]
+    sets = torch.stack([logits, logits.flip(1)], 1)
+    assert RowGoals(wins).margin(sets)[:, 1].tolist() == [2.5, 0.0, -torch.inf]

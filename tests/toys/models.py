@@ -17,7 +17,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 """Settings of models that are large by default."""
 
-_LENGTHS = {"char_cnn": 130, "char_cnn_paper": 130, "word_cnn": 9, "bilstm": 9}
+_LENGTHS = {"char_cnn": 130, "char_cnn_paper": 130, "word_cnn": 9, "bilstm": 9, "smooth_windows": 6}
 """Models that need one alphabet, with a length that suffices for them."""
 
 

@@ -7,6 +7,7 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.types import Embedded, Ids, Labels, Logits
+from hammingbox.victims.ask_alike import BLOCK
 from hammingbox.victims.black_box import BlackBox
 from toys import ToyVictim
 
@@ -35,8 +36,14 @@ class Recorder(ToyVictim):
         return logits + favoured
 
     def forward(self, ids: Ids) -> Logits:
-        self.queried.append(ids.clone())
+        self.queried.append(_without_filling(ids).clone())
         return super().forward(ids)
+
+
+def _without_filling(ids: Ids) -> Ids:
+    """Rows of a call without the copies of its first row that only fill it up to the size of recorded answers."""
+    others = (ids != ids[:1]).any(1).nonzero()
+    return ids[: 1 + int(others.max() if len(others) else 0)] if len(ids) == BLOCK else ids
 
 
 def black_box(victim: ToyVictim) -> BlackBox:

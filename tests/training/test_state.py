@@ -17,7 +17,7 @@ from hammingbox.errors import FileError, InputError
 from hammingbox.threat.goal import AnyOther, Direction
 from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.training import loop
+from hammingbox.training import training
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.history import Epoch
 from hammingbox.training.loop import fit
@@ -130,7 +130,7 @@ def test_elapsed_time_includes_earlier_sessions_but_not_the_time_between(
 ) -> None:
     def clock_from(start: int) -> None:
         ticks = count(start)
-        monkeypatch.setattr(loop, "perf_counter", lambda: float(next(ticks)))
+        monkeypatch.setattr(training, "perf_counter", lambda: float(next(ticks)))
 
     # The clock advances by 1 whenever it is read: when the training begins, and three times per epoch.
     clock_from(0)

@@ -21,6 +21,7 @@ KEYS = {
     "mlp": {"embedding.table.weight", "output.1.weight", "output.7.weight"},
     "linear": {"embedding.table.weight", "output.0.bias"},
     "windows": {"scores.weight", "bias"},
+    "smooth_windows": {"scores.weight", "singles", "bias"},
     "shallow": {"embedding.table.weight", "output.0.bias", "output.2.weight", "output.2.bias"},
     "word_cnn": {"embedding.table.weight", "convolutions.0.weight", "convolutions.2.weight", "output.weight"},
     "bilstm": {"embedding.table.weight", "onward.weight_ih_l0", "homeward.weight_ih_l0", "output.weight"},

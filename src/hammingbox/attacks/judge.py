@@ -28,9 +28,10 @@ from hammingbox.seeding import RowRandom
 from hammingbox.threat.goal import RowGoals
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Ids, Logits, RowFloat, RowInt, RowMask, Slots
+from hammingbox.victims.ask_alike import ask_alike
 from hammingbox.victims.frozen import frozen_eval, unchanged
 from hammingbox.victims.metered import Meter, MeteredVictim
-from hammingbox.victims.victim import Victim, ask, check_logits
+from hammingbox.victims.victim import Victim, check_logits
 
 _ASKED_TWICE = 4
 """Clean rows of a batch that the victim is asked about again, together with the rows that are recounted."""
@@ -102,7 +103,7 @@ def judged(
     check_victim(attack, victim)
     terms = _Terms(attack.objective, attack.queries, seed, memory)
     with frozen_eval(victim), unchanged(victim):
-        known = ask(victim, x) if clean_logits is None else clean_logits
+        known = ask_alike(victim, x) if clean_logits is None else clean_logits
         check_answers(known, len(x), threat.space.schema, victim)
         parts = _row_batches(terms, victim, x, goals, threat)
         return AttackResult.join(
@@ -263,7 +264,7 @@ def _recount(problem: Problem, slots: Slots, clean_logits: Logits) -> Logits:
     rows, points = torch.cat([changed, again]), torch.cat([slots[changed], problem.clean_slots[again]])
     if len(rows) == 0:
         return logits
-    answers = problem.unmetered().logits(rows, points)
+    answers = ask_alike(problem.victim, problem.candidates.select_points(rows, points))
     logits[changed] = answers[: len(changed)].to(logits.dtype)
     then, now = clean_logits[again], answers[len(changed) :]
     noise = _NOISE * then.abs().amax(1, keepdim=True).clamp(min=1.0)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import torch
 
 from hammingbox.attacks._search.combinations import points_within
-from hammingbox.attacks._search.guide import Guide
 from hammingbox.attacks._search.incumbent import Incumbent
 from hammingbox.attacks._search.points import query_points
 from hammingbox.attacks._search.surrogate import AdditiveSurrogate
@@ -50,7 +49,9 @@ class Local(TabuSearch):
         points = points_within(problem.candidates.counts, problem.budget) - 1
         return Passes.of(problem, points.minimum(sweep + self.points_walked()))
 
-    def _sweep(self, problem: Problem, random: RowRandom, guide: Guide, best: Incumbent, visited: Visited) -> None:
+    def _sweep(
+        self, problem: Problem, random: RowRandom, guide: AdditiveSurrogate, best: Incumbent, visited: Visited
+    ) -> None:
         """Tries single changes in random order, a few at a time, so that a row that is broken saves the rest."""
         layout = problem.candidates.layout
         noise = random.uniform(layout.options).masked_fill_(~problem.candidates.moves, -1.0)
@@ -60,8 +61,8 @@ class Local(TabuSearch):
             if len(rows) == 0:
                 break
             option = options[rows][:, chunk]
-            points = problem.clean_slots[rows][:, None].repeat(1, len(chunk), 1)
+            points = option.new_zeros(len(rows), len(chunk), layout.features)
             points.scatter_(2, layout.feature_of[option][..., None], layout.slot_of[option][..., None])
             real = noise[rows][:, chunk] >= 0
-            guide.learn(rows, points, query_points(problem, best, rows, points, real)[1])
-            visited.add(rows, visited.keys(points).masked_fill(~real, 0))
+            guide.learn_singles(rows, option, query_points(problem, best, rows, points, real)[1])
+            visited.add(rows, visited.key_of[option].masked_fill(~real, 0))

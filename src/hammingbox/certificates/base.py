@@ -26,7 +26,7 @@ from hammingbox.threat.candidates import Candidates
 from hammingbox.threat.goal import AnyOther, Goal, RowGoals
 from hammingbox.threat.space import Space
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.types import Ids, Labels
+from hammingbox.types import Ids, Labels, RowInt, Slots
 from hammingbox.victims.frozen import frozen_eval, unchanged
 from hammingbox.victims.victim import Victim
 
@@ -56,11 +56,13 @@ class Certificate(ABC):
         exact: (class) without a limit, it leaves no row unknown: it either proves or breaks a row.
         needs_passes: (class) it asks the victim about many points, so cheaper methods come first.
         randomised: (class) what it proves depends on the seed.
+        keeps_rules: (class) it also certifies spaces with prices and relations; the radius is then an amount.
     """
 
     exact: ClassVar[bool] = False
     needs_passes: ClassVar[bool] = False
     randomised: ClassVar[bool] = False
+    keeps_rules: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Checks the settings.
@@ -115,18 +117,19 @@ class Certificate(ABC):
             victim: borrowed; given back in the mode it came in. `chosen_for` has accepted it.
             candidates: S(x) of each row.
             goals: what counts as success for each row. A row without a winning class is proven at once.
-            budget: the largest number of changes.
+            budget: the largest number of changes, or of ticks where changes have prices.
             seed: with a row's content, decides that row's randomness.
             memory: bytes for a micro-batch.
 
         Raises:
+            InputError: the space has prices or relations, and the method does not know them.
             CertificateError: the method returned something impossible, or proved a row that its own witness breaks.
             VictimError: the victim does not return finite logits.
         """
-        if candidates.tolls is not None:
+        if candidates.tolls is not None and not self.keeps_rules:
             raise InputError(
-                "expected a space without prices and relations, got one with some: certificates count changes. "
-                "Attack it with `exhaustive` instead, which tries every row that can be paid for."
+                f"expected a space without prices and relations for {self!r}, got one with some: it counts changes. "
+                "Use exact, which tries every row that can be paid for."
             )
         with frozen_eval(victim), unchanged(victim):
             begin = perf_counter()
@@ -140,7 +143,10 @@ class Certificate(ABC):
             if len(rows):
                 part = problem.take(rows)
                 random = RowRandom.for_rows(seed, part.candidates.clean)
-                claims = _checked(self, self.run(part, random), part)
+                claims = self.run(part, random)
+                if part.purse is not None:  # a row that can spend less than the budget holds at the whole budget
+                    claims = claims._replace(radius=claims.radius.clamp(max=budget))
+                claims = _checked(self, claims, part, budget)
                 radius[rows], witness[rows], bound[rows] = claims.radius, claims.witness, claims.bound.double()
                 confidence = confidence if claims.confidence is None else claims.confidence
                 if claims.seconds is not None:
@@ -148,13 +154,13 @@ class Certificate(ABC):
             broken = met | self._really_broken(problem, witness)
             if not bool(seconds.any()):  # the method did not time its rows
                 seconds += (perf_counter() - begin) / max(1, len(problem))
-        distance = (witness != 0).sum(1)
-        if bool((broken & (radius >= distance)).any()):
+        witness = torch.where(broken[:, None], witness, 0)
+        distance, cost = _spent(problem, witness)
+        if bool((broken & (radius >= cost)).any()):
             raise CertificateError(
                 f"expected {self!r} to prove only rows that hold, got one whose own witness breaks it. "
                 "The method does not describe this victim: do not use its results."
             )
-        witness = torch.where(broken[:, None], witness, 0)
         return CertificateResult(
             budget=budget,
             radius=radius,
@@ -165,6 +171,8 @@ class Certificate(ABC):
             confidence=torch.full_like(bound, confidence),
             forward=problem.meter.forward.clone(),
             seconds=seconds,
+            distance=distance,
+            cost=cost,
         )
 
     @final
@@ -213,8 +221,8 @@ class Certificate(ABC):
         return broken
 
 
-def _checked(method: Certificate, claims: Claims, problem: Problem) -> Claims:
-    """Claims of the right shape, with radii and witnesses within the budget.
+def _checked(method: Certificate, claims: Claims, problem: Problem, budget: int) -> Claims:
+    """Claims of the right shape, with radii and witnesses within the budget, which counts changes or ticks.
 
     Raises:
         CertificateError: they are not.
@@ -223,9 +231,19 @@ def _checked(method: Certificate, claims: Claims, problem: Problem) -> Claims:
     radius, witness, bound = claims[:3]
     if radius.shape != problem.rows.shape or witness.shape != like.shape or bound.shape != problem.rows.shape:
         raise CertificateError(f"expected claims about {len(problem)} rows from {method!r}, got other shapes.")
-    if bool((radius < -1).any()) or bool((radius > problem.budget).any()):
-        raise CertificateError(f"expected radii of -1 to {problem.budget} from {method!r}, got others.")
-    inside = problem.candidates.allows(witness) & ((witness != 0).sum(1) <= problem.budget)
+    if bool((radius < -1).any()) or bool((radius > budget).any()):
+        raise CertificateError(f"expected radii of -1 to {budget} from {method!r}, got others.")
+    rows = torch.arange(len(problem), device=radius.device)
+    inside = problem.candidates.allows(witness) & problem.affordable(rows, witness)
     if not bool(inside.all()):
         raise CertificateError(f"expected witnesses in S(x) and within the budget from {method!r}, got one outside.")
     return claims
+
+
+def _spent(problem: Problem, slots: Slots) -> tuple[RowInt, RowInt]:
+    """Changed columns of one point per row, and what it takes from the budget: the same, or ticks."""
+    if problem.candidates.tolls is None:
+        changes = (slots != 0).sum(1)
+        return changes, changes
+    changes, ticks = problem.spent(torch.arange(len(problem), device=slots.device), slots).unbind(1)
+    return changes, ticks if problem.candidates.priced else changes

@@ -16,11 +16,17 @@ from hammingbox.certificates.tree_search import TreeSearch
 from hammingbox.errors import InputError
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
+from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.space import Space
 from hammingbox.victims.victim import Victim
 
 METHODS: tuple[Certificate, ...] = (Additive(), TreeSearch(), Relaxation(), Ablation(), Exact())
 """In order of cost."""
+
+
+def _methods_for(space: Space) -> tuple[Certificate, ...]:
+    """The methods that know prices and relations, where the space has some."""
+    return tuple(method for method in METHODS if method.keeps_rules or not isinstance(space, RuledSpace))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +41,12 @@ class Cascade(Certificate):
 
     def applies_to(self, victim: Victim, space: Space) -> str | None:
         """Every victim that some method applies to."""
-        reasons = [method.applies_to(victim, space) for method in METHODS]
+        reasons = [method.applies_to(victim, space) for method in _methods_for(space)]
         return None if any(reason is None for reason in reasons) else reasons[-1]
 
     def chosen_for(self, victim: Victim, space: Space) -> Certificate:
         """The methods that apply, one after the other."""
-        found = tuple(method for method in METHODS if method.applies_to(victim, space) is None)
+        found = tuple(method for method in _methods_for(space) if method.applies_to(victim, space) is None)
         if not found:
             raise InputError(str(self.applies_to(victim, space)))
         return found[0] if found[0].confidence < 1 or len(found) == 1 else Stages(methods=found)

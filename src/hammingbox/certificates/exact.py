@@ -37,6 +37,10 @@ class Exact(Certificate):
     row whose next distance would need more than `max_passes` passes in all is unknown, with the radius that was proven
     before.
 
+    Where changes have prices, all points that a row can pay for are tried in order of cost: the radius is an amount in
+    ticks, and the witness of a broken row is a cheapest one. Rows of which relations leave out points for want of room
+    are never proven.
+
     Cost: with e_k the k-th elementary symmetric polynomial of (d_i - 1), at most the sum of e_k over k <= budget passes
     per row, and an attack per distance above 1. A row that is broken leaves at once.
 
@@ -46,6 +50,7 @@ class Exact(Certificate):
 
     exact: ClassVar[bool] = True
     needs_passes: ClassVar[bool] = True
+    keeps_rules: ClassVar[bool] = True
 
     max_passes: int = 50_000
 
@@ -59,7 +64,9 @@ class Exact(Certificate):
         return None
 
     def run(self, problem: Problem, random: RowRandom) -> Claims:
-        """Enumerates distance 1, then 2, up to the budget."""
+        """Enumerates distance 1, then 2, up to the budget; with prices, everything in order of cost."""
+        if problem.purse is not None:
+            return self._by_cost(problem, random)
         radius = torch.zeros_like(problem.rows)
         best = Incumbent(problem)
         counts = problem.candidates.counts
@@ -80,6 +87,31 @@ class Exact(Certificate):
         worst = torch.maximum(best.loss, singles.worst) if isinstance(singles, Singles) else best.loss
         bound = torch.where(proven, worst.double().clamp(max=0.0), torch.inf)
         return Claims(radius, torch.where(best.fooled[:, None], best.slots, 0), bound)
+
+    def _by_cost(self, problem: Problem, random: RowRandom) -> Claims:
+        """Everything that a row can pay for, and the cheapest evasion."""
+        purse, priced = problem.known_purse, problem.candidates.priced
+        # Points are tried in order of ticks. Where the budget counts changes, one change more is allowed at a time.
+        limits = [purse]
+        if not priced:
+            limits = [torch.stack([purse[:, 0].clamp(max=r), purse[:, 1]], 1) for r in range(1, problem.budget + 1)]
+        enumeration = Exhaustive(verdict=True, max_passes=self.max_passes, skip=True)
+        best, rows = Incumbent(problem), torch.arange(len(problem), device=problem.rows.device)
+        open_, radius = problem.candidates.is_whole.clone(), torch.zeros_like(problem.rows)
+        for changes, limit in enumerate(limits, start=1):
+            best.settled = ~open_
+            enumeration.search(problem.with_purse(limit), random, best)
+            # Rows with too many points are not settled now, and leave with what was proven before.
+            open_ = open_ & best.settled & ~best.fooled
+            radius = torch.where(open_, changes, radius)
+        witness = torch.where(best.fooled[:, None], best.slots, 0)
+        if priced:
+            # All points that are cheaper than the first evasion have been tried.
+            cheapest = problem.spent(rows, witness)[:, 1] - 1
+            radius = torch.where(best.fooled & problem.candidates.is_whole, cheapest.clamp(min=0), 0)
+        # What a row cannot pay breaks it at no budget.
+        radius = torch.where(open_, torch.iinfo(torch.int64).max, radius)
+        return Claims(radius, witness, torch.where(open_, best.loss.double().clamp(max=0.0), torch.inf))
 
     def _singles(self, problem: Problem, best: Incumbent) -> Singles | Float[Tensor, "batch features"]:
         victim = problem.victim

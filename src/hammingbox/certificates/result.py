@@ -4,19 +4,19 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Shaped
+from jaxtyping import Int64, Shaped
 from torch import Tensor
 
-from hammingbox.types import Ids, RowFloat, RowInt, RowMask, Slots
+from hammingbox.types import RowFloat, RowInt, RowMask, Slots
 
 
 class Claims(NamedTuple):
     """What a method returns for the rows of a problem.
 
     Attributes:
-        radius: the largest number of changes, from 0 to the budget, for which the method excludes every point that
-            meets the goal. A method that ran into a limit returns what it had excluded by then; one that cannot even
-            say what the victim's clean answer is (a vote that is too narrow) returns -1.
+        radius: the largest number of changes (of ticks, where changes have prices), from 0 to the budget, for which the
+            method excludes every point that meets the goal. A method that ran into a limit returns what it had excluded
+            by then; one that cannot even say what the victim's clean answer is (a vote that is too narrow) returns -1.
         witness: a point that meets the goal, where one was found; the clean row (zeros) elsewhere.
         bound: an upper bound on the margin of every point within the budget: at most 0 for a proven row. Infinity
             where the method has none.
@@ -36,9 +36,9 @@ class CertificateResult:
     """What is known about each row at a budget: proven, broken or unknown.
 
     Attributes:
-        budget: the largest number of changes that was asked about.
-        radius: the largest number of changes, up to the budget, that is proven not to meet the goal; -1 where the
-            clean row meets it already, or where the method abstains.
+        budget: the largest number of changes that was asked about, or of ticks where changes have prices.
+        radius: the largest number of them, up to the budget, that is proven not to meet the goal; -1 where the clean
+            row meets it already, or where the method abstains.
         broken: rows with a witness within the budget. It was put to the victim, which answered as the attacker wants.
         witness: the row that breaks a row, as slots; the clean row elsewhere.
         ids: the same as categories.
@@ -47,17 +47,21 @@ class CertificateResult:
         confidence: the probability, over the method's own randomness, that a proof holds; 1 for exact methods.
         forward: forward passes of the victim.
         seconds: wall-clock time.
+        distance: changed columns of the witness; 0 where there is none.
+        cost: what the witness takes from the budget: its changes, or their price in ticks.
     """
 
     budget: int
     radius: RowInt
     broken: RowMask
     witness: Slots
-    ids: Ids
+    ids: Int64[Tensor, "batch columns"]
     bound: RowFloat
     confidence: RowFloat
     forward: RowInt
     seconds: RowFloat
+    distance: RowInt
+    cost: RowInt
 
     def __len__(self) -> int:
         return len(self.radius)
@@ -71,11 +75,6 @@ class CertificateResult:
     def unknown(self) -> RowMask:
         """Rows that are neither proven nor broken."""
         return ~self.proven & ~self.broken
-
-    @property
-    def distance(self) -> RowInt:
-        """Changes of the witness; 0 where there is none."""
-        return (self.witness != 0).sum(1)
 
     @property
     def status(self) -> tuple[str, ...]:

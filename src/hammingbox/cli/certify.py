@@ -17,6 +17,7 @@ from hammingbox.cli.options import (
     Forbid,
     From,
     FullSpaceFlag,
+    Functions,
     Immutable,
     Json,
     Label,
@@ -24,11 +25,13 @@ from hammingbox.cli.options import (
     ModelName,
     ModelSpec,
     Neighbours,
+    Plausible,
     Protect,
     SchemaFile,
     Seed,
     Split,
     Task,
+    ThreatFile,
     To,
     VictimPath,
     budgets_from,
@@ -61,7 +64,10 @@ def certify(
     model: ModelSpec = None,
     model_name: ModelName = "",
     method: Annotated[str, typer.Option(help=f"Certificate: {', '.join(CERTIFICATES)}.")] = "auto",
-    budgets: Annotated[str, typer.Option(help="Budgets, such as 1-3 or 1,2.")] = "1-2",
+    budgets: Annotated[
+        str | None,
+        typer.Option(help="Budgets, such as 1-3 or 1,2 (1-2); with --threat, amounts of money such as 1,10."),
+    ] = None,
     rows: Rows = None,
     rows_per_class: RowsPerClass = None,
     draw: DrawHow = None,
@@ -91,6 +97,9 @@ def certify(
     full_space: FullSpaceFlag = False,
     protect: Protect = None,
     neighbours: Neighbours = None,
+    threat_file: ThreatFile = None,
+    function: Functions = None,
+    plausible: Plausible = False,
     batch_size: BatchSize = None,
     memory: Memory = 512,
     device: Device = "cpu",
@@ -100,7 +109,6 @@ def certify(
 ) -> None:
     """Proves which rows of a data set cannot be broken, and breaks others."""
     chosen = made_from("certificate", CERTIFICATES, method, settings or ())
-    asked = sorted(set(budgets_from(budgets)))
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
     checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
     checkpoint.victim.to(driver_device(device, ray))
@@ -110,7 +118,11 @@ def certify(
             voting, f"{voting.described} {checkpoint.model}", {}, checkpoint.schema, checkpoint.training
         )
     part, reference = sample_from(task, split, rows, rows_per_class, draw, rows_seed)
-    threat = ThreatModel(task.space(changes_from(immutable, forbid, full_space, protect, neighbours)), asked[-1])
+    space = task.space(
+        changes_from(immutable, forbid, full_space, protect, neighbours, threat_file, function, plausible)
+    )
+    asked = sorted(set(budgets_from(budgets, space, (1, 2))))
+    threat = ThreatModel(space, asked[-1])
     goal = goal_from(sources, targets)
     applied = chosen.chosen_for(checkpoint.victim, threat.space)
     with progress() as bars, executor_from(workers, ray, device) as executor, ExitStack() as stack:
@@ -127,6 +139,9 @@ def certify(
         "data": part.name, "method": method, "settings": repr(chosen), "confidence": applied.confidence, "seed": seed,
         "goal": goal.to_json(), **rates.summary(), "seconds": sum(result.seconds for result in found.values()),
     }  # fmt: skip
+    if space.unit is not None:
+        for line in facts["by_budget"]:
+            line["amount"] = space.unit.text(line["budget"])
     if store.path is not None:
         facts["file"] = str(store.path)
     if json:
@@ -143,7 +158,7 @@ def _print(facts: dict[str, Any]) -> None:
         table.add_column(name, justify="right")
     for line in facts["by_budget"]:
         table.add_row(
-            str(line["budget"]),
+            plain(str(line.get("amount", line["budget"]))),
             f"[bold]{100 * line['certified']:.1f} %[/]",
             f"{100 * line['attacked']:.1f} %",
             *(str(line[name]) for name in ("proven", "broken", "unknown")),
@@ -157,5 +172,6 @@ def _print(facts: dict[str, Any]) -> None:
             f"{plain(name)} {100 * of['certified']:.1f} of {100 * of['attacked']:.1f} %"
             for name, of in line["classes"].items()
         )
-        say(f"budget {line['budget']}, certified of attacked accuracy by class: {', '.join(parts)}")
+        asked = plain(str(line.get("amount", line["budget"])))
+        say(f"budget {asked}, certified of attacked accuracy by class: {', '.join(parts)}")
     say(f"{facts['forward']:,} forward passes, {facts['seconds']:.2f} s")

@@ -29,7 +29,6 @@ from hammingbox.cli.options import (
     budget_from,
     budget_text,
     changes_from,
-    device_from,
     goal_from,
     made_from,
 )
@@ -43,6 +42,7 @@ from hammingbox.cli.training_classes import (
     weights_from,
 )
 from hammingbox.cli.training_progress import training_progress
+from hammingbox.cli.training_workers import TrainingWorkers, team_from
 from hammingbox.data.reading import Reading
 from hammingbox.defences import DEFENCES
 from hammingbox.threat.threat_model import ThreatModel
@@ -115,12 +115,14 @@ def defend(
     function: Functions = None,
     plausible: Plausible = False,
     device: Device = "cpu",
+    workers: TrainingWorkers = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Trains a model that resists changes within a budget."""
     chosen = made_from("defence", DEFENCES, defence, set_ or ())
-    goal, place = goal_from(sources, targets), device_from(device)
+    goal = goal_from(sources, targets)
+    team, place = team_from(workers, device)
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
     space = task.space(
         changes_from(immutable, forbid, full_space, protect, neighbours, threat_file, function, plausible)
@@ -142,11 +144,13 @@ def defend(
         task.splits, task.source, out_dir, chosen, threat,
         goal=goal, model=model, start=start, rows=rows, settings=settings, seed=seed,
     )  # fmt: skip
-    facts = done or train_defended(
-        task.splits, task.source, out_dir, chosen, threat,
-        data=task.name, goal=goal, model=model, start=start, rows=rows, settings=settings,
-        start_settings=start_settings, seed=seed, device=place, overwrite=overwrite, watch=training_progress,
-    )  # fmt: skip
+    with team:
+        facts = done or train_defended(
+            task.splits, task.source, out_dir, chosen, threat,
+            data=task.name, goal=goal, model=model, start=start, rows=rows, settings=settings,
+            start_settings=start_settings, seed=seed, device=place, overwrite=overwrite, team=team,
+            watch=training_progress,
+        )  # fmt: skip
     verdict = verdict_on(task, start or out_dir / START, out_dir, threat, goal, robust_rows, place)
     if json:
         print_json(facts | {"verdict": None if verdict is None else verdict.to_json()})

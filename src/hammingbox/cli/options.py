@@ -23,6 +23,7 @@ from hammingbox.threat.amount import amount_of
 from hammingbox.threat.goal import Goal, goal_between
 from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.space import Space
+from hammingbox.threat.threat_entries import amount_of as amount_in_ticks
 from hammingbox.victims.checkpoint import Checkpoint, load_checkpoint
 from hammingbox.victims.open_model import open_model
 
@@ -234,7 +235,7 @@ def budgets_from(text: str | None, space: Space | None = None, default: Sequence
         return sorted(set(proposed or default))
     found: Sequence[int] = ()
     if unit is not None:
-        found = [unit.ticks(part.strip()) for part in text.split(",")]
+        found = [amount_in_ticks(part, unit) for part in text.split(",")]
     elif match := re.fullmatch(r"(\d{1,12})-(\d{1,12})", text.strip(), re.ASCII):
         found = range(int(match[1]), int(match[2]) + 1)
     elif re.fullmatch(r"\d{1,12}(,\d{1,12})*", text.strip(), re.ASCII):

@@ -1,6 +1,6 @@
 """`hammingbox threat`: checks a threat.toml against a table, and proposes rules that the data keeps."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import log10
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,8 +17,10 @@ from hammingbox.data.reading import Reading
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError
 from hammingbox.files import write_bytes
+from hammingbox.running.reaching import reaching
 from hammingbox.settings import MOST_ROWS
 from hammingbox.threat.proposal import propose
+from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.rules.function import functions_named
 from hammingbox.threat.rules.moves import Moves, moves_of, size_of
 from hammingbox.threat.rules.unit import Unit
@@ -60,6 +62,10 @@ def check(
     whole = opened.whole("all")
     known = opened.splits.train if len(opened.splits.train) else whole
     read = read_threat(threat, whole.schema, known, functions=functions_named(function or ()))
+    looked_at = whole.take(slice(0, rows) if row is None else whole.numbers == row)
+    opened, _, reached = reaching(opened, looked_at, RuledSpace(space, read.rules))
+    if isinstance(reached, RuledSpace):  # it is
+        whole, space, read = opened.whole("all"), reached.base, replace(read, rules=reached.rules)
     if row is not None:
         _show_row(read, space, whole, row, as_json=json)
         return

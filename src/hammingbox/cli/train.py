@@ -7,10 +7,11 @@ import typer
 
 from hammingbox.cli.console import plain, print_json, say
 from hammingbox.cli.findings import show_doubts
-from hammingbox.cli.options import DataDir, DataName, Device, Json, Label, Overwrite, SchemaFile, Task, device_from
+from hammingbox.cli.options import DataDir, DataName, Device, Json, Label, Overwrite, SchemaFile, Task
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.training_classes import ClassWeights, classes_in_words, show_training_notes, weights_from
 from hammingbox.cli.training_progress import training_progress
+from hammingbox.cli.training_workers import TrainingWorkers, team_from
 from hammingbox.data.reading import Reading
 from hammingbox.training.class_weights import is_imbalanced
 from hammingbox.training.released_job import RELEASED, take_released
@@ -55,11 +56,12 @@ def train(
     schema_file: SchemaFile = None,
     data_dir: DataDir = None,
     device: Device = "cpu",
+    workers: TrainingWorkers = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Trains a model and writes model.safetensors and config.json."""
-    place = device_from(device)
+    team, place = team_from(workers, device)
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
     said = ""
     if model == RELEASED:
@@ -71,11 +73,12 @@ def train(
             "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate, "patience": patience,
             "class_weights": weights, "criterion": criterion or usual,
         }  # fmt: skip
-        facts = train_standard(
-            task.splits, task.source, out_dir,
-            data=task.name, model=model, settings={k: v for k, v in chosen.items() if v is not None},
-            vectors=vectors, seed=seed, device=place, overwrite=overwrite, watch=training_progress,
-        )  # fmt: skip
+        with team:
+            facts = train_standard(
+                task.splits, task.source, out_dir,
+                data=task.name, model=model, settings={k: v for k, v in chosen.items() if v is not None},
+                vectors=vectors, seed=seed, device=place, overwrite=overwrite, team=team, watch=training_progress,
+            )  # fmt: skip
     if json:
         print_json(facts)
         return

@@ -40,6 +40,12 @@ def executor_from(workers: int | None, ray: str | None, device: str = "cpu") -> 
         return RayCluster(ray, workers=workers, device=owned)
     if workers is None:
         return Serial()
+    note_few_cores(workers)
+    return Processes(workers, device=owned)
+
+
+def note_few_cores(workers: int) -> None:
+    """Says that there are fewer cores than processes."""
     cores = _cores()
     if workers > cores:
         err.print(
@@ -48,7 +54,6 @@ def executor_from(workers: int | None, ray: str | None, device: str = "cpu") -> 
             highlight=False,
             soft_wrap=True,
         )
-    return Processes(workers, device=owned)
 
 
 def driver_device(device: str, ray: str | None) -> str:

@@ -39,7 +39,7 @@ class ArrayFile:
     def __init__(self, columns: int, dtype: Any) -> None:
         self.columns, self.dtype, self.rows = columns, np.dtype(dtype), 0
         with _disk_errors():
-            self._file: BinaryIO = TemporaryFile(prefix="hammingbox-")  # type: ignore[assignment]  # noqa: SIM115
+            self._file: BinaryIO = TemporaryFile(prefix="hammingbox-")  # noqa: SIM115
 
     def __del__(self) -> None:
         """Closes the file of a table that was not read to its end."""
@@ -53,7 +53,7 @@ class ArrayFile:
             FileError: the disk is full.
         """
         with _disk_errors():
-            self._file.write(np.ascontiguousarray(rows, dtype=self.dtype))
+            self._file.write(rows.astype(self.dtype).tobytes())
         self.rows += len(rows)
 
     def mapped(self) -> Array:

@@ -28,6 +28,10 @@ MOST_COLUMNS = 20_000
 MOST_CELLS = 4_000_000_000
 """Rows times columns: each cell takes four bytes of a temporary file when a table is read, and up to eight when it is
 encoded and split."""
+SMALL_ROWS, SMALL_CELLS = 5_000_000, 200_000_000
+"""Above these a file needs a byte for each row, and one for every 16 cells: a few bytes may stand for any table."""
+_MOST_INFLATED = 32
+"""Times that inflated data may be larger than its file, where it is more than `inflated_limit`."""
 MOST_VALUES = 5_000_000
 """Distinct values of a column: they are held in memory."""
 _CHUNK, _CHUNK_CELLS = 256, 2**20
@@ -214,13 +218,18 @@ def _check_parquet(path: Path, metadata: Any) -> None:
     """Checks what a Parquet file says about itself before its data is inflated.
 
     Raises:
-        FileError: it has no columns, more than tables may have, or more inflated data than the limit.
+        FileError: it has no columns, more than tables may have, or more inflated data than the limits.
     """
     if metadata.num_columns == 0:
         raise FileError(f"expected columns in {path}, got none.")
     _check_size(path, metadata.num_rows, metadata.num_columns)
-    size, limit = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)), inflated_limit()
-    if size > limit:
+    groups, limit = [metadata.row_group(i) for i in range(metadata.num_row_groups)], inflated_limit()
+    largest = max(
+        (group.column(i).total_uncompressed_size for group in groups for i in range(metadata.num_columns)), default=0
+    )
+    size = sum(group.total_byte_size for group in groups)
+    # A file is read part by part, so that only a column of a row group must fit the memory.
+    if largest > limit or size > max(limit, _MOST_INFLATED * path.stat().st_size):
         raise FileError(
             f"expected at most {limit // 2**20} MiB of inflated data in {path}, got {size // 2**20} MiB. "
             f"If you trust the file, set {INFLATED_VARIABLE} to the MiB it may have."
@@ -233,10 +242,11 @@ def _check_size(path: Path, rows: int, columns: int) -> None:
     Raises:
         FileError: it has too many rows, columns or cells.
     """
+    size = path.stat().st_size if rows > SMALL_ROWS or rows * columns > SMALL_CELLS else 0
     for found, most, what in (
-        (rows, MOST_ROWS, "rows"),
+        (rows, min(MOST_ROWS, max(SMALL_ROWS, size)), "rows"),
         (columns, MOST_COLUMNS, "columns"),
-        (rows * columns, MOST_CELLS, "cells"),
+        (rows * columns, min(MOST_CELLS, max(SMALL_CELLS, 16 * size)), "cells"),
     ):
         if found > most:
             raise FileError(f"expected a table of at most {most:,} {what} in {path}, got more. Take a part of it.")

@@ -37,7 +37,7 @@ def _ranked_by_columns(ids: Integer[Tensor, "batch features"]) -> RowInt:
     feature = 0
     while feature < ids.shape[1] and groups < len(ids):
         # As many columns as fit into one number with the rank so far.
-        first, sizes = feature, []
+        first, sizes = feature, list[int]()
         while feature < ids.shape[1] and groups * math.prod(sizes) * (size := _size(ids[:, feature])) < 2**62:
             sizes.append(size)
             feature += 1

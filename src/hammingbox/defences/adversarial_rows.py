@@ -69,8 +69,9 @@ class AdversarialRows(Defence):
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """Cross entropy of clean and adversarial rows, weighted by their shares; with budget 0 that of the batch."""
         schema = threat.space.schema
-        attacked = batch.attacked(schema)
-        attacked[max(1, len(batch) - round(self.clean_share * len(batch))) :] = False
+        attacked = batch.whole.attacked(schema)
+        attacked[max(1, len(attacked) - round(self.clean_share * len(attacked))) :] = False
+        attacked = batch.own(attacked)
         if threat.budget == 0 or not bool(attacked.any()):
             return Step(batch.cross_entropy(victim(batch.x)))
         part, rest = batch.take(attacked), batch.take(~attacked)

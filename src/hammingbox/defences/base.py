@@ -1,11 +1,12 @@
 """What every defence has in common: it turns a batch into a loss. The training loop is in ``training/``."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int64, Shaped
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -31,6 +32,7 @@ class Batch:
         seed: of this step; with a row's content it determines the noise of the inner attack.
         goal: what inner attacks aim at; any class but the true one by default.
         weights: of each row in the loss; None weighs all alike.
+        share: where several processes share the rows of a step, which of them these are.
     """
 
     rows: Int64[Tensor, "batch"]
@@ -39,6 +41,7 @@ class Batch:
     seed: int
     goal: Goal = field(default_factory=AnyOther)
     weights: RowFloat | None = None
+    share: "Share | None" = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -46,7 +49,35 @@ class Batch:
     def take(self, part: slice | Shaped[Tensor, "some"]) -> "Batch":
         """Some of the rows."""
         weights = None if self.weights is None else self.weights[part]
-        return Batch(self.rows[part], self.x[part], self.y[part], self.seed, self.goal, weights)
+        share = None if self.share is None else replace(self.share, places=self.share.places[part])
+        return Batch(self.rows[part], self.x[part], self.y[part], self.seed, self.goal, weights, share)
+
+    @property
+    def whole(self) -> "Batch":
+        """All rows of the step, those of other processes too. What depends on a batch as a whole depends on these."""
+        return self if self.share is None else self.share.whole
+
+    def own(self, of_whole: Bool[Tensor, "whole"]) -> RowMask:
+        """What a mask over the rows of `whole` says of the rows of this process."""
+        return of_whole if self.share is None else of_whole[self.share.places]
+
+    def gathered(self, values: Mapping[str, Shaped[Tensor, "batch ..."]]) -> dict[str, Shaped[Tensor, "whole ..."]]:
+        """Values of the rows of all processes, in the order of `whole`. Every process has to call it equally often.
+
+        Args:
+            values: one per row of this batch; nothing for a batch without rows.
+        """
+        if self.share is None:
+            return dict(values)
+        told = self.share.exchange((self.share.places.cpu(), {name: value.cpu() for name, value in values.items()}))
+        told = [part for part in told if part[1]]
+        if not told:
+            return {}
+        places = torch.cat([own for own, _ in told])
+        # A process without a row of its own computes the first one again, see `training/shared_steps.py`.
+        first = torch.tensor([places.tolist().index(place) for place in places.unique().tolist()], device="cpu")
+        device = self.x.device
+        return {name: torch.cat([part[name] for _, part in told])[first].to(device) for name in told[0][1]}
 
     def weighted(self, losses: Float[Tensor, "*draws batch"]) -> Float[Tensor, "*draws batch"]:
         """Losses of the rows times their weights."""
@@ -61,6 +92,21 @@ class Batch:
     def attacked(self, schema: Schema) -> RowMask:
         """Rows whose class the goal attacks. The others are trained clean."""
         return self.goal.of(self.y, schema).possible
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """The rows of a step that this process computes.
+
+    Attributes:
+        whole: all rows of the step.
+        places: of the own rows in `whole`.
+        exchange: tells all processes a value, and returns what each of them told.
+    """
+
+    whole: Batch
+    places: Int64[Tensor, "batch"]
+    exchange: Callable[[Any], list[Any]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,6 +74,7 @@ class InnerPCAA(Defence):
             )
         self.register_buffer("adapted_penalty", torch.tensor(float(self.penalty), device="cpu"))
         self.memory: WarmStart | None = None
+        self._seen: tuple[Batch, dict[str, Tensor]] | None = None
         # Built once: the lambda of a step is an argument of `algorithm_1`.
         self.attack = PCAA(
             zetas=(self.zeta,), zeta_unit=self.zeta_unit, steps=self.steps, samples=self.samples, tau=self.tau,
@@ -87,7 +88,7 @@ class InnerPCAA(Defence):
         self.memory = WarmStart(rows, self.warm, victim.device) if self.warm else None
 
     def distribution(self, problem: Problem, batch: Batch, random: RowRandom) -> Distribution:
-        """Lines 5 and 9: the adversarial distribution of each row. Updates lambda and the memory."""
+        """Line 5: the adversarial distribution of each row. `learn` is to be called after it."""
         initial = initial_log_pi(problem.candidates, self.start)
         if self.memory is not None:
             initial = self.memory.recall(batch.rows, initial)
@@ -99,10 +100,23 @@ class InnerPCAA(Defence):
             initial=initial,
             penalty=self.get_buffer("adapted_penalty"),
         )
+        limit = self.attack.limit(problem, self.zeta)
+        seen = {"cross_entropy": distribution.cross_entropy}
+        seen["limit"] = limit if isinstance(limit, Tensor) else torch.full_like(seen["cross_entropy"], limit)
         if self.memory is not None:
-            self.memory.remember(batch.rows, distribution)
-        self._adapt(self.attack.limit(problem, self.zeta), distribution)
+            seen |= self.memory.most_likely(distribution) | {"rows": batch.rows}
+        self._seen = batch, seen
         return distribution
+
+    def learn(self, batch: Batch) -> None:
+        """Line 9, and the memory: what a step teaches, from all its rows, whichever process attacked them."""
+        part, seen = self._seen or (batch.take(slice(0)), {})
+        self._seen = None
+        if not (seen := part.gathered(seen)):
+            return
+        if self.memory is not None:
+            self.memory.remember(seen["rows"], seen["options"], seen["log_odds"])
+        self._adapt(seen["limit"], seen["cross_entropy"])
 
     def points(self, problem: Problem, distribution: Distribution, random: RowRandom) -> ManySlots:
         """Line 6: the `n_adv` points with the largest loss among the draws, within the budget."""
@@ -115,11 +129,11 @@ class InnerPCAA(Defence):
         worst = problem.score(owner, slots).loss.view(len(problem), self.draws).topk(self.n_adv).indices
         return _payable(problem, points.gather(1, worst[:, :, None].expand(-1, -1, points.shape[2])))
 
-    def _adapt(self, limit: float | RowFloat, distribution: Distribution) -> None:
+    def _adapt(self, limit: RowFloat, cross_entropy: RowFloat) -> None:
         """Line 9: lambda <- (lambda - alpha (zeta - mean_i sum_j CE(x_ij, pi_ij)))+."""
         penalty: Tensor = self.get_buffer("adapted_penalty")
-        most = limit.mean() if isinstance(limit, Tensor) else limit
-        penalty.sub_(self.penalty_step * (most - distribution.cross_entropy.mean())).clamp_(min=0.0)
+        most = limit.double().mean().to(limit.dtype)  # of equal limits exactly their value
+        penalty.sub_(self.penalty_step * (most - cross_entropy.mean())).clamp_(min=0.0)
 
 
 def _payable(problem: Problem, points: ManySlots) -> ManySlots:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from hammingbox.defences.base import Batch, Defence, Step, check_embedding_is_learned
@@ -44,11 +44,11 @@ class L2Ball(Defence):
         attacked = batch.attacked(threat.space.schema)
         if threat.budget == 0 or self.radius == 0 or not bool(attacked.any()):
             return Step(batch.cross_entropy(victim(batch.x)))
-        part = batch.take(attacked)
+        part, whole = batch.take(attacked), batch.whole.take(batch.whole.attacked(threat.space.schema))
         goals = part.goal.of(part.y, threat.space.schema)
         free = threat.space.slots_of(part.x).counts > 1
         with frozen_eval(victim):
-            found = self.worst_shift(victim, part.x, goals, free[:, :, None])
+            found = self.worst_shift(victim, part.x, goals, free[:, :, None], whole.x)
         embedded = victim.embed(batch.x)
         shift = torch.zeros_like(embedded)
         shift[attacked] = found
@@ -56,10 +56,25 @@ class L2Ball(Defence):
         right = (logits.detach().argmax(1) == batch.y).float().mean().item()
         return Step(batch.cross_entropy(logits), {"adversarial_accuracy": right})
 
-    def worst_shift(self, victim: Victim, x: Ids, goals: RowGoals, free: Bool[Tensor, "batch features 1"]) -> Embedded:
-        """A shift of the embedded rows, with a norm of at most the radius, that raises the loss of the goals."""
+    def worst_shift(
+        self,
+        victim: Victim,
+        x: Ids,
+        goals: RowGoals,
+        free: Bool[Tensor, "batch features 1"],
+        whole: Int64[Tensor, "whole columns"],
+    ) -> Embedded:
+        """A shift of the embedded rows, with a norm of at most the radius, that raises the loss of the goals.
+
+        Args:
+            victim: frozen.
+            x: clean rows.
+            goals: of these rows.
+            free: features that may be moved.
+            whole: all attacked rows of the step, which decide the unit of the radius.
+        """
         embedded = victim.embed(x).detach()
-        radius = self.radius * embedded.square().sum(2).mean().sqrt()
+        radius = self.radius * victim.embed(whole).detach().square().sum(2).mean().sqrt()
         shift = torch.zeros_like(embedded)
         for _ in range(self.steps):
             with torch.enable_grad():

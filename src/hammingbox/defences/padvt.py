@@ -84,10 +84,11 @@ class PAdvT(InnerPCAA, AdversarialRows):
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """Lines 3 to 9 for one batch."""
         step = super().forward(victim, batch, threat)
+        self.learn(batch)
         return Step(step.loss, step.notes | {"penalty": self.get_buffer("adapted_penalty").item()})
 
     def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots | Weights:
-        """Lines 4 to 7 and 9: `n_adv` rows for each row. Updates lambda and the memory."""
+        """Lines 4 to 7: `n_adv` rows for each row."""
         problem = replace(problem, objective=self.objective)
         distribution = self.distribution(problem, batch, random)
         if self.trained == "projected":

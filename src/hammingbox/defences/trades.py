@@ -45,6 +45,7 @@ class Trades(InnerPCAA):
         if self.weight == 0 or threat.budget == 0:
             return Step(batch.cross_entropy(victim(batch.x)))
         attacked, changed = self._changed_rows(victim, batch, threat)
+        self.learn(batch)
         clean, *answers = logits_to_compare(
             [partial(victim, rows) for rows in (batch.x, *changed)], batch.x.device, one_noise=self.one_noise
         )
@@ -59,7 +60,7 @@ class Trades(InnerPCAA):
         return True
 
     def adversarial(self, problem: Problem, batch: Batch, random: RowRandom) -> ManySlots:
-        """Lines 4 to 7 and 9 of Algorithm 2: `n_adv` points per row. Updates lambda and the memory."""
+        """Lines 4 to 7 of Algorithm 2: `n_adv` points per row."""
         return self.points(problem, self.distribution(problem, batch, random), random)
 
     def _changed_rows(self, victim: Victim, batch: Batch, threat: ThreatModel) -> tuple[RowMask, tuple[Ids, ...]]:

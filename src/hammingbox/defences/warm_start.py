@@ -1,7 +1,7 @@
 """The last distribution of each training row, kept between epochs as its few most likely changes."""
 
 import torch
-from jaxtyping import Int64
+from jaxtyping import Float16, Int32, Int64
 from torch import Tensor, nn
 
 from hammingbox.attacks.distribution import Distribution
@@ -38,12 +38,18 @@ class WarmStart(nn.Module):
         known = self.log_odds[rows].to(start.dtype)
         return start.scatter_reduce(1, self.options[rows].long(), known, "amax")
 
-    def remember(self, rows: Int64[Tensor, "batch"], distribution: Distribution) -> None:
-        """Stores the most likely changes of a distribution."""
+    def most_likely(self, distribution: Distribution) -> dict[str, Tensor]:
+        """The most likely changes of each row, as `options`, with their `log_odds`."""
         layout, log_p = distribution.candidates.layout, distribution.log_probabilities
         odds = log_p - layout.spread(layout.first(log_p))
         odds = odds.masked_fill(~distribution.candidates.moves, -torch.inf)
         value, option = odds.topk(min(self.options.shape[1], odds.shape[1]))
-        self.options[rows, : option.shape[1]] = option.int()
         # At most even odds: the victim changes, and a start that is certain of a change would explore nothing else.
-        self.log_odds[rows, : value.shape[1]] = value.clamp(max=0.0).half()
+        return {"options": option.int(), "log_odds": value.clamp(max=0.0).half()}
+
+    def remember(
+        self, rows: Int64[Tensor, "batch"], options: Int32[Tensor, "batch some"], odds: Float16[Tensor, "batch some"]
+    ) -> None:
+        """Stores the most likely changes of rows, given by their numbers in the training set."""
+        self.options[rows, : options.shape[1]] = options
+        self.log_odds[rows, : odds.shape[1]] = odds

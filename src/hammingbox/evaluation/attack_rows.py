@@ -14,8 +14,9 @@ from hammingbox.evaluation.rows import Rows
 from hammingbox.threat.goal import Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Labels, RowMask
+from hammingbox.victims.ask_alike import ask_alike
 from hammingbox.victims.frozen import frozen_eval
-from hammingbox.victims.victim import Victim, ask
+from hammingbox.victims.victim import Victim
 
 
 def attack_rows(
@@ -29,7 +30,7 @@ def attack_rows(
     """
     x, y = (part.to(victim.device) for part in data.batch(slice(None)))
     with frozen_eval(victim):
-        logits = ask(victim, x)
+        logits = ask_alike(victim, x)
     check_answers(logits, len(x), data.schema, victim)
     goals, correct = goal.of(y, data.schema), is_right(logits, y)
     attacked = correct & goals.possible

@@ -11,6 +11,7 @@ from hammingbox.data.dataset import Dataset
 from hammingbox.errors import InputError
 from hammingbox.evaluation.rates import Rate
 from hammingbox.threat.goal import AnyOther, Goal
+from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Ids, RowFloat, RowInt, RowMask
 
@@ -21,7 +22,7 @@ class Certificates:
 
     Attributes:
         data: the rows.
-        threat: what the attacker may do; its budget is the largest radius that was asked about.
+        threat: what the attacker may do; its budget is the largest radius that was asked about, in changes or ticks.
         method: how the rows were certified.
         correct: rows that the victim gets right before.
         result: what is known about each row.
@@ -44,7 +45,10 @@ class Certificates:
 
     @property
     def radius(self) -> RowInt:
-        """The largest proven number of changes of each row, up to the budget; -1 for rows that are wrong before."""
+        """The largest proven number of changes of each row (of ticks, where changes have prices), up to the budget.
+
+        Rows that are wrong before have -1.
+        """
         return torch.where(self.correct, self.result.radius, -1)
 
     @property
@@ -74,7 +78,7 @@ class Certificates:
     def attacked(self, budget: int | None = None, label: int | None = None) -> Rate:
         """Rows that are right and for which no witness within a budget is known, over all rows (of a class)."""
         budget = self._budget(budget)
-        fell = self.result.broken & (self.result.distance <= budget)
+        fell = self.result.broken & (self.result.cost <= budget)
         return self._rate(self.correct & ~fell, label)
 
     def class_mean(self, budget: int | None = None) -> float:
@@ -95,7 +99,7 @@ class Certificates:
             "correct": int(self.correct.sum()),
             **{name: statuses.count(name) for name in ("proven", "broken", "unknown")},
             "confidence": float(self.confidence.min()) if len(self) else 1.0,
-            "by_budget": [self._line(budget, classes) for budget in range(self.threat.budget + 1)],
+            "by_budget": [self._line(budget, classes) for budget in self._budgets()],
             "forward": int(self.result.forward.sum()),
             "seconds": self.seconds,
         }
@@ -118,6 +122,14 @@ class Certificates:
                 for label in present
             },
         }
+
+    def _budgets(self) -> list[int]:
+        """Every number of changes up to the budget; with prices, what the rules propose, and the budget itself."""
+        most, space = self.threat.budget, self.threat.space
+        if space.unit is None:
+            return list(range(most + 1))
+        proposed = space.budgets if isinstance(space, RuledSpace) else ()
+        return sorted({0, most, *(budget for budget in proposed if budget < most)})
 
     def _rate(self, rows: RowMask, label: int | None) -> Rate:
         chosen = torch.ones_like(rows)

@@ -9,8 +9,9 @@ from hammingbox.evaluation.accuracy import is_right
 from hammingbox.evaluation.rows import Rows
 from hammingbox.threat.goal import Goal
 from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.ask_alike import ask_alike
 from hammingbox.victims.frozen import frozen_eval
-from hammingbox.victims.victim import Victim, ask
+from hammingbox.victims.victim import Victim
 
 
 def certify_rows(
@@ -27,7 +28,7 @@ def certify_rows(
     x, y = (part.to(victim.device) for part in data.batch(slice(None)))
     method = certificate.chosen_for(victim, threat.space)
     with frozen_eval(victim):
-        logits = ask(victim, x)
+        logits = ask_alike(victim, x)
     check_answers(logits, len(x), data.schema, victim)
     goals, correct = goal.of(y, data.schema), is_right(logits, y)
     attacked = correct & goals.possible
@@ -44,7 +45,7 @@ def certify_rows(
         changed = broken.nonzero()[:, 0]
         if len(changed):
             with frozen_eval(victim):
-                after[changed] = ask(victim, adversarial[changed])
+                after[changed] = ask_alike(victim, adversarial[changed])
     return Rows(
         numbers=data.numbers,
         labels=y,

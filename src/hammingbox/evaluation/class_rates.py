@@ -188,14 +188,13 @@ def class_rates(
     Raises:
         InputError: no such class.
     """
-    counts: list[list[int]] = [[] for _ in range(4)]
-    becomes = np.zeros((len(classes), len(classes)), np.int64)
-    for number in range(len(classes)):
-        mine = labels == number
-        for found, mask in zip(counts, (mine, correct, attacked, broken), strict=True):
-            found.append(int((mine & mask).sum()))
-        becomes[number] = np.bincount(predicted[mine & broken], minlength=len(classes))
-    return lines_of(classes, *counts, becomes, population=population, positive=positive)
+    own = [labels == number for number in range(len(classes))]
+    rows, right, tried, lost = (
+        [int((mine if mask is None else mine & mask).sum()) for mine in own]
+        for mask in (None, correct, attacked, broken)
+    )
+    becomes = np.stack([np.bincount(predicted[mine & broken], minlength=len(classes)) for mine in own])
+    return lines_of(classes, rows, right, tried, lost, becomes, population=population, positive=positive)
 
 
 def lines_of(

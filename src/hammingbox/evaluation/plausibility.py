@@ -25,6 +25,8 @@ NORMAL = 0.95
 """An anomaly below this is normal."""
 _COMPARED_ROWS = 1000
 """The data's own rows that are looked at for pairs of values that no other row has."""
+_MOST_ROWS = 1_000_000
+"""Rows that others are compared with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,8 @@ class Plausibility:
 def plausibility_of(data: Dataset, x: Ids, written: Ids, predicted: Labels) -> Plausibility:
     """How plausible adversarial rows are in the light of data that was not attacked, such as the training rows.
 
+    Of a table with more than a million rows, a million are looked at, evenly spaced.
+
     Args:
         data: what is normal.
         x: rows before.
@@ -62,7 +66,7 @@ def plausibility_of(data: Dataset, x: Ids, written: Ids, predicted: Labels) -> P
     for rows in (x, written):
         schema.check_ids(rows)
     schema.check_labels(predicted, len(x))
-    known, labels = data.batch(torch.arange(len(data), device="cpu"))
+    known, labels = _reference_rows(data)
     return Plausibility(
         SeenPairs(schema, known.long()).unseen(x, written),
         _anomalies(schema, known.long(), labels.long(), written, predicted),
@@ -75,11 +79,23 @@ def own_rows_with_rare_pairs(data: Dataset) -> Rate:
     Up to 1,000 rows are looked at, evenly spaced. All pairs of a row count, of an adversarial row only those that the
     attacker wrote, so the comparison is lenient towards the attacker.
     """
-    places = torch.linspace(0, max(0, len(data) - 1), min(len(data), _COMPARED_ROWS), device="cpu").long().unique()
-    if not len(places):
+    if not len(data):
         return Rate(0, 0)
-    alone = SeenPairs(data.schema, data.ids.long().cpu()).only_there(places)
+    known, _ = _reference_rows(data)
+    places = _evenly(len(known), _COMPARED_ROWS)
+    alone = SeenPairs(data.schema, known).only_there(places)
     return Rate(int(alone.sum()), len(places))
+
+
+def _reference_rows(data: Dataset) -> tuple[Ids, Labels]:
+    """What rows are compared with: all rows, or evenly spaced ones of a very large table."""
+    return data.batch(_evenly(len(data), _MOST_ROWS))
+
+
+def _evenly(rows: int, most: int) -> RowInt:
+    if rows <= most:
+        return torch.arange(rows, device="cpu")
+    return torch.arange(most, device="cpu") * rows // most
 
 
 def _anomalies(

@@ -213,6 +213,8 @@ def added_rates(one: Mapping[int, Rate], two: Mapping[int, Rate]) -> dict[int, R
 def what_if(results: ResultSet, victim: str, *, of: str = "") -> WhatIf:
     """Recounts a victim's broken rows once for each feature, as if the feature could not be changed.
 
+    Derived columns are left out: nobody writes them, so nobody can be kept from it.
+
     Args:
         results: the runs. All recorded adversarial rows count, of every attack and every budget up to the row's.
         victim: whose.
@@ -237,7 +239,8 @@ def what_if(results: ResultSet, victim: str, *, of: str = "") -> WhatIf:
         needed = _needed(runs, places, len(schema.features))
         for feature, lost in enumerate((needed & broken[:, None]).sum(0).tolist()):
             still[feature][budget] = Rate(now[budget].hits - lost, attacked)
-    lines = [Frozen(i, feature.name, still[i]) for i, feature in enumerate(schema.features)] if now else []
+    computed = results.derived_columns
+    lines = [Frozen(i, f.name, still[i]) for i, f in enumerate(schema.features) if i not in computed] if now else []
     return WhatIf(of, now, tuple(lines)).ranked()
 
 

@@ -91,9 +91,9 @@ def space_in_words(space: Mapping[str, Any], *, most: int = 6) -> str:
         return _rules_in_words(space["rules"], space_in_words(space["base"], most=most))
     if space.get("kind") == "synonym":
         return f"synonyms from {space.get('source')}"
-    if space.get("kind") != "masked":  # a user's own, or damaged: its entries may be anything
+    if space.get("kind") not in ("masked", "table"):  # a user's own, or damaged: its entries may be anything
         return str(space.get("kind", ""))
-    parts = []
+    parts = _table_in_words(space, most) if space["kind"] == "table" else []
     if fixed := space.get("immutable"):
         parts.append(f"never change {_some(fixed, most)}")
     for verb, name in (("never write", "forbidden"), ("never replace", "kept")):
@@ -107,6 +107,17 @@ def space_in_words(space: Mapping[str, Any], *, most: int = 6) -> str:
     if rule := space.get("rule"):
         parts.append(f"the rule {rule}")
     return "; ".join(parts) or str(space.get("kind", ""))
+
+
+def _table_in_words(space: Mapping[str, Any], most: int) -> list[str]:
+    """What may be written into the columns of a table: values of the table, of a list, or steps from the own value."""
+    options, steps = (space[name] if isinstance(space.get(name), Mapping) else {} for name in ("options", "steps"))
+    parts = ["any value that the table holds in a column"]
+    if listed := [f"{name} ({len(values)})" for name, values in options.items() if isinstance(values, list)]:
+        parts.append(f"only listed values in {_some(listed, most)}")
+    if stepped := [f"{name} ({len(sizes)})" for name, sizes in steps.items() if isinstance(sizes, list)]:
+        parts.append(f"steps from the row's own value in {_some(stepped, most)}")
+    return parts
 
 
 def _rules_in_words(rules: Any, base: str) -> str:

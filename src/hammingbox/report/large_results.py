@@ -126,26 +126,25 @@ def add_large(
     there = [run for run in runs if run.id is not None]
     share = LARGE / max(1, sum(run.totals["rows"] for run in there))
     whole: dict[str, VictimTotals] = {}
+    distinct = 0
     sampled: list[list[Rows]] = [[] for _ in there]
     exact = [RunTotals(len(results.schema.classes)) for _ in there]
-    for parts in _blocks(store, [run.id or 0 for run in there], _BLOCK // max(1, len(there))):
+    for parts in _blocks(store, [run.id or 0 for run in there], max(1, _BLOCK // max(1, len(there)))):
         block = results.empty()
         for i, (run, part) in enumerate(zip(there, parts, strict=True)):
             rows = part if among is None else part.take(_is_among(part, among))
             exact[i].add(rows)
             sampled[i].append(rows.take(torch.from_numpy(_is_sampled(rows.numbers.numpy(), share))))
             block.add(run.facts, rows, totals=run.totals)
+        distinct += len(block.clean)
         for victim in block.victims:
             if any(len(run) for run in block.select(victim=victim)):
                 whole.setdefault(victim, VictimTotals()).add(block, victim)
-    place = {id(run): i for i, run in enumerate(there)}
+    held = zip(sampled, exact, strict=True)
     for run in runs:
-        i = place.get(id(run))
-        if i is None or not sampled[i]:
-            results.add(run.facts, None)
-        else:
-            results.add(run.facts, Rows.join(sampled[i]), totals=exact[i])
-    results.whole = whole
+        parts, totals = next(held) if run.id is not None else ([], None)
+        results.add(run.facts, Rows.join(parts) if parts else None, totals=totals)
+    results.whole, results.distinct = whole, distinct
 
 
 def _blocks(store: Store, runs: Sequence[int], size: int) -> Iterator[list[Rows]]:

@@ -96,7 +96,11 @@ def measure_what_if(
         rows = rows.take(rows.labels.cpu() == schema.classes.index(of))
     attacks = {line.budget: line.strongest for line in summary.worst if line.strongest in ATTACKS}
     bound, changed = what_if(results, summary.name, of=of), by_feature(results, summary.name)
-    ranked = [*(line.name for line in bound.useful), *(line.name for line in changed.lines)]
+    computed = {schema.features[column].name for column in results.derived_columns}
+    ranked = [
+        *(line.name for line in bound.useful),
+        *(line.name for line in changed.lines if line.name not in computed),
+    ]
     lines: dict[str, dict[int, Rate]] = {}
     for name in list(dict.fromkeys(ranked))[:columns]:
         on_column(name)

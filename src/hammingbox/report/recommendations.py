@@ -107,13 +107,15 @@ def _freeze_measured(measured: MeasuredWhatIf) -> list[Recommendation]:
         budget = _first_worth(measured.now, line)
         if budget is None:
             continue
-        now, then = measured.now[budget], line[budget]
+        now, then, largest = measured.now[budget], line[budget], max(line)
+        # At larger budgets an attacker finds other ways: a column that stops one change need not stop three.
+        further = f", but {_percent(line[largest].value)} at budget {largest}" if largest > budget else ""
         found.append(
             Recommendation(
                 "freeze",
                 f"Take {name} from a source that an attacker cannot write, or check it: with it frozen and all rows "
                 f"attacked again at budget {budget}, success{whose} is {_percent(then.value)} in place of "
-                f"{_percent(now.value)}.",
+                f"{_percent(now.value)}{further}.",
             )
         )
     return found

@@ -78,6 +78,7 @@ class ResultSet:
         clean: each clean row once, as bytes of its ids.
         before: each victim's answers to clean rows.
         whole: what all rows add up to, by victim, where only some are held here; see `hammingbox.report.large_results`.
+        distinct: clean rows, where only some are held here.
     """
 
     data: str
@@ -94,6 +95,7 @@ class ResultSet:
     clean: list[bytes] = field(default_factory=list, repr=False)
     before: dict[str, CleanAnswers] = field(default_factory=dict, repr=False)
     whole: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    distinct: int = 0
     _places: dict[tuple[int, int, bytes], int] = field(default_factory=dict, repr=False)
 
     def empty(self) -> "ResultSet":
@@ -103,12 +105,17 @@ class ResultSet:
     @property
     def rows(self) -> int:
         """Distinct clean rows, those included that are not held here."""
-        return max((part.rows for part in self.whole.values()), default=len(self.clean))
+        return self.distinct if self.whole else len(self.clean)
 
     @property
     def unit(self) -> Unit | None:
         """What budgets count, if it is money."""
         return None if self.rules is None else self.rules.unit
+
+    @property
+    def derived_columns(self) -> frozenset[int]:
+        """Columns that are computed from others whenever a row is written."""
+        return frozenset() if self.rules is None else frozenset(each.column for each in self.rules.derived)
 
     @property
     def budget_label(self) -> str:

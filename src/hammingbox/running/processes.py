@@ -25,7 +25,7 @@ from hammingbox.settings import whole_number
 
 MOST_WORKERS = 1024
 _FAILED_STARTS = 3
-"""Workers in a row that end before they are ready."""
+"""Workers in a row that end before they are ready, while nobody computes a batch."""
 _PATIENCE = 10.0
 """Seconds for a worker to end by itself."""
 
@@ -194,6 +194,7 @@ class _ProcessCrew(Crew):
             if isinstance(answer, bytes):
                 return Raised(ticket, unpacked_error(answer))
             arrays, worker.last = answer
+            self._failed_starts = 0  # the run goes on, whatever happens to a worker that is to join
             return Computed(ticket, rows_of(arrays), worker.last)
 
     def _replace(self, worker: _Worker) -> Died:
@@ -202,7 +203,7 @@ class _ProcessCrew(Crew):
         Raises:
             WorkerError: workers do not get as far as to be ready.
         """
-        reason = _ending(worker.end())
+        reason = ending(worker.end())
         if not worker.is_ready:
             self._failed_starts += 1
             if self._failed_starts >= _FAILED_STARTS:
@@ -228,7 +229,7 @@ def _can_take(worker: _Worker) -> bool:
     return worker.is_ready and len(worker.tickets) < depth_of(worker.last)
 
 
-def _ending(code: int) -> str:
+def ending(code: int) -> str:
     """How a process ended, in words."""
     if code >= 0:
         return f"it ended with exit code {code}"

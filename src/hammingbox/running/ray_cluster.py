@@ -44,7 +44,7 @@ _PATIENCE = 120.0
 _LOOK = 1.0
 """Seconds between two looks at the clock while nothing happens."""
 _FAILED_STARTS = 3
-"""Actors in a row that end before they are ready."""
+"""Actors in a row that end before they are ready, while nobody computes a batch."""
 
 
 class RayCluster(CrewExecutor):
@@ -267,6 +267,7 @@ class _RayCrew(Crew):
         if isinstance(answer, bytes):
             return Raised(ticket, unpacked_error(answer))
         arrays, actor.last = answer
+        self._failed_starts = 0  # the run goes on, whatever happens to an actor that is to join
         return Computed(ticket, rows_of(arrays), actor.last, passes)
 
     def _replace(self, actor: _Actor, reason: str) -> Died:

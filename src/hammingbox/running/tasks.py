@@ -22,6 +22,9 @@ from hammingbox.threat.synonym_space import SynonymSpace
 from hammingbox.threat.table_space import TableSpace
 from hammingbox.threat.threat_file import read_threat
 
+PLAUSIBLE = "--plausible"
+"""The name of the relation that forbids what the data never shows."""
+
 
 @dataclass(frozen=True)
 class SpaceChanges:
@@ -144,7 +147,8 @@ class Task:
         """
         changes = changes or SpaceChanges()
         base = self._columns(changes)
-        rules, budgets = Rules(self.splits.schema), ()
+        rules = Rules(self.splits.schema)
+        budgets: tuple[int, ...] = ()
         if changes.threat is not None:
             known = self.splits.train if len(self.splits.train) else self.splits.test
             found = read_threat(changes.threat, self.splits.schema, known, functions=functions_named(changes.functions))
@@ -162,7 +166,7 @@ class Task:
         schema = self.splits.schema
         names = [feature.name for feature in schema.features]
         try:
-            seen = SeenTogether.of_rows(schema, names, self.whole("all").ids.long(), "--plausible", ranges=True)
+            seen = SeenTogether.of_rows(schema, names, self.whole("all").ids.long(), PLAUSIBLE, ranges=True)
         except InputError as error:
             raise InputError(
                 f"expected a table of few categories for --plausible, got another ({str(error).rstrip('.')}). Write "

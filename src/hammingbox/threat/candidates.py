@@ -51,7 +51,10 @@ class Candidates:
 
     def take(self, rows: Shaped[Tensor, "some"]) -> "Candidates":
         """The candidates of some rows."""
-        return Candidates(self.layout, self.ids[rows], self.valid[rows], self.by_category, self.shared)
+        part = Candidates(self.layout, self.ids[rows], self.valid[rows], self.by_category, self.shared)
+        if "counts" in vars(self):  # a search takes parts of the same rows again and again
+            vars(part)["counts"] = self.counts[rows]
+        return part
 
     def copy(self) -> "Candidates":
         """The same candidates with tensors of their own, down to the layout, which all batches of a space share."""
@@ -71,6 +74,11 @@ class Candidates:
     def computed_columns(self) -> tuple[int, ...]:
         """Columns without options of their own, which are computed from others when a row is written."""
         return ()
+
+    @property
+    def priced(self) -> bool:
+        """Whether a budget counts ticks and not changes."""
+        return False
 
     def purse(self, _budget: int) -> Purse | None:
         """What each row may spend under a budget; None where only the number of changes counts."""
@@ -116,7 +124,9 @@ class Candidates:
 
     def select_points(self, rows: PointRows, slots: PointSlots) -> Int64[Tensor, "points columns"]:
         """The rows that a ragged list of (batch row, slots) stands for."""
-        return self.ids[rows[:, None], self.layout.starts + slots]
+        # One index per cell instead of two: a third of the time.
+        cells = (rows * self.ids.shape[1])[:, None] + self.layout.starts + slots
+        return self.ids.reshape(-1).index_select(0, cells.reshape(-1)).view(cells.shape)
 
     def allows(self, slots: Slots) -> RowMask:
         """Whether every chosen slot exists and is valid."""

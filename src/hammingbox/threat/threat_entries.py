@@ -56,6 +56,11 @@ def price_of(value: Any, unit: Unit | None) -> int:
     """
     if value == CANNOT_WORD:
         return CANNOT
+    number = decimal_of(value)
+    if number is not None and number < 0:
+        raise InputError(
+            f'expected an amount of at least 0, got {_plain(value)}. A change that nobody can make costs "cannot".'
+        )
     return amount_of(value, unit)
 
 
@@ -72,11 +77,11 @@ def amount_of(value: Any, unit: Unit | None) -> int:
         if currency.strip() and currency.strip() != unit.currency:
             raise InputError(
                 f"expected an amount in {unit.currency or 'the unit, without a currency'}, got {value!r:.80}. "
-                "Convert it, or change currency at the top."
+                "Convert it, or change currency at the top of the threat file."
             )
         value = number
     if decimal_of(value) is None:
-        raise InputError(f'expected an amount such as 0.1, or "cannot" as a price, got {value!r:.80}.')
+        raise InputError(f'expected an amount such as 0.1 (or "cannot" as a price), got {value!r:.80}.')
     return unit.ticks(value)
 
 

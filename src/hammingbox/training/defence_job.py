@@ -17,6 +17,7 @@ from hammingbox.training.config import TrainConfig
 from hammingbox.training.history import WatchTraining, unwatched
 from hammingbox.training.job import keep_finished, train_victim
 from hammingbox.training.standard_job import suitable_settings, train_standard, untrained
+from hammingbox.training.team import Team
 from hammingbox.victims.checkpoint import CONFIG, Checkpoint, load_checkpoint
 
 START = "start"
@@ -40,6 +41,7 @@ def train_defended(
     seed: int = 0,
     device: torch.device | str = "cpu",
     overwrite: bool = False,
+    team: Team | None = None,
     watch: WatchTraining = unwatched,
 ) -> dict[str, Any]:
     """Trains a model that resists a threat, writes its checkpoint, and returns the facts of the training.
@@ -60,6 +62,7 @@ def train_defended(
         seed: of the order of rows, dropout and inner attacks; also of a standard model that is trained first.
         device: to train on.
         overwrite: train over a finished model in the folder.
+        team: processes that train together, led by this one; this one alone by default.
         watch: shows the progress.
 
     Raises:
@@ -87,13 +90,14 @@ def train_defended(
         goal.of(splits.train.labels[:0].long(), splits.schema)
         defence.begin(untrained(name, splits.schema, seed=seed, device=device).victim, len(defended.train), threat)
         begin = _standard_start(
-            splits, source, folder / START, data, name, dict(start_settings or {}), seed, device, overwrite, watch
+            splits, source, folder / START, data, name, dict(start_settings or {}), seed, device, overwrite, team, watch
         )
     begin.victim.to(device)
     with watch(begin.model, data, config) as callbacks:
         return train_victim(
-            defended, begin, config, folder, data=data, defence=defence, threat=threat, goal=goal, **callbacks
-        )
+            defended, begin, config, folder,
+            data=data, defence=defence, threat=threat, goal=goal, team=team, **callbacks,
+        )  # fmt: skip
 
 
 def _first_rows(splits: Splits, rows: int | None) -> Dataset:
@@ -113,6 +117,7 @@ def _standard_start(
     seed: int,
     device: torch.device | str,
     overwrite: bool,
+    team: Team | None,
     watch: WatchTraining,
 ) -> Checkpoint:
     """The standard model that a defence starts from: the one in its folder, or a new one.
@@ -142,6 +147,7 @@ def _standard_start(
         seed=seed,
         device=device,
         overwrite=True,
+        team=team,
         watch=watch,
     )
     return load_checkpoint(folder, schema=splits.schema)

@@ -20,6 +20,7 @@ from hammingbox.training.doubts import training_doubts
 from hammingbox.training.history import HISTORY, Epoch, Progress, best_epoch, write_history
 from hammingbox.training.loop import fit
 from hammingbox.training.state import STATE, forget_state
+from hammingbox.training.team import Team
 from hammingbox.victims.checkpoint import CONFIG, Checkpoint, weights_digest
 
 _OF_THE_START = ("vectors", "words_with_vectors")
@@ -57,6 +58,7 @@ def train_victim(
     defence: Defence | None = None,
     threat: ThreatModel | None = None,
     goal: Goal | None = None,
+    team: Team | None = None,
     on_epoch: Callable[[Epoch], None] = lambda _: None,
     on_step: Callable[[Progress], None] = lambda _: None,
 ) -> dict[str, Any]:
@@ -71,6 +73,7 @@ def train_victim(
         defence: what is minimised; standard training by default.
         threat: what the attacker may do.
         goal: what inner attacks aim at; any class but the true one by default.
+        team: processes that train together, led by this one; this one alone by default.
         on_epoch: called after each epoch.
         on_step: called after each step.
     """
@@ -85,7 +88,7 @@ def train_victim(
 
     fit(
         victim, splits, config,
-        defence=defence, threat=threat, goal=goal, folder=folder, on_epoch=record, on_step=on_step,
+        defence=defence, threat=threat, goal=goal, folder=folder, team=team, on_epoch=record, on_step=on_step,
     )  # fmt: skip
     best, answers = best_epoch(history), clean_answers(victim, splits.test)
     tested = confusion_of(answers, splits.test)
@@ -109,6 +112,8 @@ def train_victim(
         "given_up": list(tested.given_up),
         "findings": training_doubts(answers, splits),
     }
+    if team is not None and team.size > 1:
+        facts["workers"] = team.size
     if threat is not None:
         facts["goal"] = goal.to_json()
         facts["space_sha256"], facts["start_sha256"] = space_sha256(threat), start_sha256

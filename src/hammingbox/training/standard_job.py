@@ -12,6 +12,7 @@ from hammingbox.data.schema import Schema
 from hammingbox.training.config import TrainConfig
 from hammingbox.training.history import WatchTraining, unwatched
 from hammingbox.training.job import keep_finished, train_victim
+from hammingbox.training.team import Team
 from hammingbox.victims.checkpoint import Checkpoint
 from hammingbox.victims.vector_files import vector_size
 from hammingbox.victims.word_vectors import use_vectors
@@ -30,6 +31,7 @@ def train_standard(
     seed: int = 0,
     device: torch.device | str = "cpu",
     overwrite: bool = False,
+    team: Team | None = None,
     watch: WatchTraining = unwatched,
 ) -> dict[str, Any]:
     """Trains a new model on clean rows, writes its checkpoint, and returns the facts of the training.
@@ -45,6 +47,7 @@ def train_standard(
         seed: of the initial weights, the order of rows and dropout.
         device: to train on.
         overwrite: train over a finished model in the folder.
+        team: processes that train together, led by this one; this one alone by default.
         watch: shows the progress.
 
     Raises:
@@ -57,7 +60,7 @@ def train_standard(
     config = TrainConfig(**(suitable_settings(source, name) | dict(settings or {})), seed=seed)
     start = untrained(name, splits.schema, seed=seed, device=device, vectors=vectors)
     with watch(name, data, config) as callbacks:
-        return train_victim(splits, start, config, folder, data=data, **callbacks)
+        return train_victim(splits, start, config, folder, data=data, team=team, **callbacks)
 
 
 def suitable_settings(source: Source, model: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import torch
 from hammingbox.attacks import Local
 from hammingbox.attacks._search.incumbent import Incumbent
 from hammingbox.attacks._search.points import query_points
+from hammingbox.attacks._search.random_points import random_points
 from hammingbox.attacks._search.surrogate import AdditiveSurrogate
 from hammingbox.attacks._search.visited import Visited
 from hammingbox.problem import Problem
@@ -42,6 +43,38 @@ def test_the_surrogate_is_exact_for_an_additive_victim(wide: Target) -> None:
             there = here.clone()
             there[:, feature] = 2
             assert torch.allclose(moves[:, feature], problem.loss(there), atol=1e-4)
+
+
+@pytest.mark.parametrize("budget", [2, 5], ids=["lists of changes", "whole points"])
+def test_what_all_points_teach_at_once_is_what_they_teach_one_after_the_other(budget: int) -> None:
+    schema = toy_schema((3,) * 8)  # few options: most points share some
+    victim = Recorder(schema.cardinalities, bias=100.0)
+    x, y = toy_rows(schema, victim, rows=4)
+    problem = Problem.of(victim.eval(), FullSpace(schema).candidates(x), untargeted(y), budget)
+    best, random = Incumbent(problem), RowRandom.for_rows(0, x)
+    points = random_points(problem, random, 12)
+    points[1, 5] = 0  # the clean row teaches nothing
+    logits = random.uniform(12, best.clean_logits.shape[1])
+    logits[0, 3], logits[2] = torch.nan, torch.nan  # not queried
+    together, alone, apart = (
+        AdditiveSurrogate(problem, best, Visited(problem.candidates.layout, 4), RowRandom.for_rows(0, x))
+        for _ in range(3)
+    )
+    together.learn(torch.arange(4), points, logits)
+    for point in range(12):
+        alone.learn(torch.arange(4), points[:, point : point + 1], logits[:, point : point + 1])
+    for row in range(4):
+        apart.learn(torch.tensor([row]), points[[row]], logits[[row]])
+    assert torch.allclose(together.worth, alone.worth, atol=1e-5)
+    assert torch.equal(together.worth, apart.worth), "a row's model does not depend on its batch"
+    singles = problem.candidates.moves.nonzero()[:, 1].view(4, -1)[:, ::3]
+    layout = problem.candidates.layout
+    points = torch.zeros(4, singles.shape[1], 8, dtype=torch.int64)
+    points.scatter_(2, layout.feature_of[singles][..., None], layout.slot_of[singles][..., None])
+    logits = logits[:, : singles.shape[1]]
+    together.learn(torch.arange(4), points, logits)
+    apart.learn_singles(torch.arange(4), singles, logits)
+    assert torch.allclose(together.worth, apart.worth, atol=1e-5)
 
 
 @pytest.mark.parametrize(("restart", "kept", "changes"), [(0, 2, 3), (1, 0, 2), (2, 1, 3), (3, 0, 2), (4, 2, 3)])

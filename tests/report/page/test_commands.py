@@ -44,6 +44,32 @@ def test_commands_name_what_the_attacker_may_do() -> None:
     assert "--seed 1 --full-space --forbid 'base 3=A' --rows" in command("splice", freed)
 
 
+def test_commands_name_the_threat_and_budgets_in_money() -> None:
+    rules: dict[str, Any] = {"unit": {"tick": "0.1", "currency": "EUR"}, "columns": [], "relations": []}
+    full = {"kind": "full"}
+
+    def command(rules: Any) -> str:
+        key = RunKey("ips", "test", "schema", "space", "goal", "weights", "standard", "GA()", 2, 1)
+        run = Run(1, key, "mine", "runs/a", "mlp", "today", None, 9, 1.0)
+        space = {"kind": "ruled", "base": full, "rules": rules}
+        (line,) = commands([run], {"space": space}, {"kind": "any_other"}, Path("out"))
+        return line
+
+    assert "--budget 0.2 " in command(rules)
+    assert "--threat threat.toml" in command(rules)
+    assert "--plausible" not in command(rules)
+    seen = {"kind": "seen_together", "name": "--plausible"}
+    both, alone = command(rules | {"relations": [seen]}), command({"unit": None, "relations": [seen]})
+    assert "--threat threat.toml --plausible" in both
+    assert "--budget 2 " in alone
+    assert "--plausible" in alone
+    assert "--threat" not in alone
+    own = {"kind": "function", "name": "mine", "function": "my_rules:holds"}
+    assert "--threat threat.toml --function my_rules:holds" in command({"relations": [own]})
+    assert "--budget 2 " in command({"unit": {"tick": "nothing"}}), "a damaged unit"
+    assert "--threat" not in command(None)
+
+
 def test_the_command_of_an_own_file_gives_its_space_again() -> None:
     rows = Dataset(TABLE, torch.zeros(1, 5, dtype=torch.int64), torch.zeros(1, dtype=torch.int64))
     source = replace(DATASETS["splice"], immutable=("f3", "f0"), forbidden={"f2": ["c4", "c1"]})

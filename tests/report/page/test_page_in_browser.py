@@ -363,9 +363,6 @@ def test_a_row_says_how_odd_it_is(page: Page, tmp_path: Path) -> None:
     show(page, tmp_path)
     choose(page, status="0", order="odd")
     shown = page.run("[...document.querySelectorAll('.entry .facts')].map((e) => e.textContent)")
-    pairs = [
-        0 if "no unseen pair" in text else int(re.search(r"(\d+) unseen pair", text)[1])  # type: ignore[index]
-        for text in shown
-    ]
+    pairs = [0 if "no unseen pair" in text else int(re.search(r"(\d+) unseen pair", text)[1]) for text in shown]
     assert pairs == sorted(pairs)
     assert all(re.search(r"\d+ % of the \S.* rows are more typical", text) for text in shown)

@@ -1,7 +1,7 @@
 """The best point of every row so far."""
 
 import torch
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from hammingbox.problem import Problem
@@ -42,6 +42,24 @@ class Incumbent:
         )
         points, who = points[better], who[better]
         self.slots[who], self.loss[who], self.fooled[who] = slots[points], loss[points], fooled[points]
+
+    def offer_lists(
+        self,
+        rows: Int64[Tensor, "some"],
+        points: Int64[Tensor, "some points features"],
+        loss: Float[Tensor, "some points"],
+        fooled: Bool[Tensor, "some points"],
+    ) -> None:
+        """The same for lists of equal length, of rows of which each occurs once; a loss of minus infinity is no point.
+
+        It takes a third of the operations, which counts where a search makes many small rounds.
+        """
+        met = fooled.any(1)
+        value, place = loss.masked_fill(met[:, None] & ~fooled, -torch.inf).max(1)
+        known = self.fooled[rows]
+        better = (met > known) | ((met == known) & (value > self.loss[rows]))
+        who, place = rows[better], place[better]
+        self.slots[who], self.loss[who], self.fooled[who] = points[better, place], value[better], met[better]
 
 
 def best_points(rows: PointRows, loss: PointFloat, batch: int) -> tuple[Int64[Tensor, "some"], Int64[Tensor, "some"]]:

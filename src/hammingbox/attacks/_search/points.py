@@ -52,7 +52,7 @@ def query_points(
     Args:
         problem: of the whole batch.
         best: the incumbent of the whole batch.
-        rows: numbers of these rows in the batch.
+        rows: numbers of these rows in the batch, each once.
         points: the same number of points for each row.
         wanted: which of them to evaluate.
 
@@ -63,15 +63,17 @@ def query_points(
     """
     loss = torch.full(wanted.shape, -torch.inf, device=points.device)
     logits = torch.full((*wanted.shape, best.clean_logits.shape[1]), torch.nan, device=points.device)
+    fooled = torch.zeros_like(wanted)
     owner, place = wanted.nonzero().unbind(1)
-    paid = problem.may_ask(rows[owner], points[owner, place])
-    owner, place = owner[paid], place[paid]
+    if problem.is_limited:
+        paid = problem.may_ask(rows[owner], points[owner, place])
+        owner, place = owner[paid], place[paid]
     if len(owner):
-        slots, who = points[owner, place], rows[owner]
-        answer = problem.logits(who, slots)
-        scores = problem.judge(who, answer)
-        best.offer(who, slots, *scores)
-        loss[owner, place], logits[owner, place] = scores.loss, answer.float()
+        who = rows[owner]
+        answer = problem.logits(who, points[owner, place])
+        loss[owner, place], fooled[owner, place] = problem.judge(who, answer)
+        logits[owner, place] = answer.float()
+        best.offer_lists(rows, points, loss, fooled)
     return loss, logits
 
 

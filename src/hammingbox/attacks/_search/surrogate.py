@@ -17,6 +17,9 @@ from hammingbox.types import ManySlots, RowInt, Slots
 _POOL = 256
 """Random points among which the model chooses those to restart from."""
 
+_COMPARED = 2**23
+"""Pairs of changes that are compared at once when the model learns."""
+
 _NOISE = 1e-4
 """Size of the random values that unknown options start with, to break ties randomly, not by index."""
 
@@ -34,6 +37,8 @@ class AdditiveSurrogate(Guide):
     def __init__(self, problem: Problem, best: Incumbent, visited: Visited, random: RowRandom) -> None:
         self.layout = problem.candidates.layout
         self.best, self.visited = best, visited
+        self.budget = problem.budget
+        self.few = problem.budget**2 < self.layout.features  # lists of changes are shorter than whole points
         self.clean = best.clean_logits.float()
         noise = random.uniform(self.layout.options, self.clean.shape[1])
         self.worth = (_NOISE * noise).masked_fill_((self.layout.slot_of == 0)[:, None], 0.0)
@@ -128,20 +133,54 @@ class AdditiveSurrogate(Guide):
         feature = torch.where(kept, where[:, None], feature)
         return feature, torch.where(kept, known.gather(1, where)[:, None], slot)
 
+    def learn_singles(
+        self, rows: Int64[Tensor, "batch"], options: Int64[Tensor, "batch some"], logits: Answers
+    ) -> None:
+        """`learn` for points with one change each, all different: none sees another's step."""
+        at = (rows[:, None], options)
+        worth = self.worth[at]
+        wrong = logits - self.clean[rows][:, None] - worth
+        self.worth[at] = worth + wrong.nan_to_num_(0.0)  # NaN: not queried
+
     def learn(self, rows: Int64[Tensor, "batch"], points: ManySlots, logits: Answers) -> None:
-        """Makes one step of Kaczmarz' method per point."""
-        queried, changed = logits.isfinite().all(2), points != 0
-        # The error is shared equally by the changes of a point that was evaluated: divided by infinity for the others.
-        changes = changed.sum(2, keepdim=True).clamp(min=1).to(logits.dtype)
-        parts = torch.where(changed & queried[..., None], changes, torch.inf)[..., None].unbind(1)
-        rise = torch.where(queried[..., None], logits - self.clean[rows][:, None], 0.0)[:, :, None].unbind(1)
-        options = (rows[:, None, None] * self.layout.options + self.layout.starts + points).transpose(0, 1).flatten(1)
+        """Makes one step of Kaczmarz' method per point, in the order of the points."""
+        queried = logits.isfinite().all(2)
+        changed = (points != 0) & queried[..., None]
+        rise = torch.where(queried[..., None], logits - self.clean[rows][:, None], 0.0)
+        options = self.layout.starts + points
+        if self.few:  # only what a point changes has a worth
+            feature = changed.long().topk(self.budget).indices
+            changed, options = changed.gather(2, feature), options.gather(2, feature)
+        compared = options.shape[1] ** 2 * options.shape[2] ** (2 if self.few else 1)
+        for part in torch.arange(len(rows), device=rows.device).split(max(1, _COMPARED // compared)):
+            self._correct(rows[part], options[part], changed[part], rise[part])
+
+    def _correct(
+        self,
+        rows: Int64[Tensor, "batch"],
+        options: Int64[Tensor, "batch points changes"],
+        changed: Bool[Tensor, "batch points changes"],
+        rise: Answers,
+    ) -> None:
+        """The steps of all points at once. A step changes what later ones see, by as much as they share options.
+
+        Example: the second of two points has two changes, and one of them is also the first point's only change. Its
+        error is what the model was wrong by before, minus the error of the first point, which that change now makes up.
+        """
         table = self.worth.view(-1, self.worth.shape[2])  # (batch x options, classes)
-        shape = (len(rows), points.shape[2], -1)
-        for place, target, part in zip(options.unbind(0), rise, parts, strict=True):
-            worth = table.index_select(0, place).view(shape)
-            error = target - worth.sum(1, keepdim=True)
-            table.index_copy_(0, place, (worth + error / part).flatten(0, 1))
+        place = rows[:, None, None] * self.layout.options + options
+        wrong = rise - (table[place] * changed[..., None]).sum(2)
+        count = changed.sum(2).clamp(min=1)
+        later, earlier = (torch.where(changed, options, nothing) for nothing in (-1, -2))
+        earlier = earlier.transpose(1, 2)[:, None]  # (batch, 1, changes, earlier points)
+        # Changes are in the order of features, or any change may be the same as any other.
+        same = later[..., None, None] == earlier[:, :, None] if self.few else later[..., None] == earlier
+        shared = same.sum(tuple(range(2, same.dim() - 1)), dtype=wrong.dtype)  # (batch, points, earlier points)
+        seen = (shared / count[:, None]).tril_(-1)
+        if bool(seen.any()):
+            wrong = torch.linalg.solve_triangular(seen, wrong, upper=False, unitriangular=True)
+        steps = (wrong / count[..., None])[:, :, None] * changed[..., None]
+        table.index_add_(0, place.flatten(), steps.flatten(0, 2))
 
 
 def _changes_to_keep(restarts: RowInt, budget: int) -> RowInt:

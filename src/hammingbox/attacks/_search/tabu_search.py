@@ -97,6 +97,8 @@ class TabuSearch(Search):
         if len(go):
             points, keys = best_moves(problem.take(go), guide, here[go], visited, go, self.tries)
             parts.append((points, keys != 0))
+        if len(parts) == 1:
+            return parts[0]
         most = max(wanted.shape[1] for _, wanted in parts)
         points = torch.cat([pad(points, (0, 0, 0, most - points.shape[1])) for points, _ in parts])
         return points, torch.cat([pad(wanted, (0, most - wanted.shape[1])) for _, wanted in parts])

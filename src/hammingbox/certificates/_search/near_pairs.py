@@ -160,8 +160,8 @@ class _Local:
             changed[:, :, number, :, :, second - first : second - first + kernel] += self.moves[rows, second][:, None]
         delta = functional.relu_(changed).sub_(functional.relu(clean)[:, None, None, None])
         shape = delta.shape[:4]
-        convolution = self.victim.convolutions[2]
-        moved = functional.conv1d(delta.flatten(0, 3), convolution.weight, padding=2 * self.half)
+        kernels = self.victim.convolutions[2].get_parameter("weight")
+        moved = functional.conv1d(delta.flatten(0, 3), kernels, padding=2 * self.half)
         before = self.second[rows, :, first : first + moved.shape[2]]
         after = functional.relu_(moved.view(len(rows), -1, *moved.shape[1:]).add_(before[:, None]))
         after.sub_(functional.relu(before)[:, None])

@@ -66,7 +66,7 @@ def window_worst_case(victim: Windows, candidates: Candidates, pairs: Pairs, bud
 def _gains(victim: Windows, grid: OptionGrid, pairs: Pairs) -> Float64[Tensor, "windows *options pairs"]:
     """What each combination of options of each window adds to each pair; minus infinity for an invalid last option."""
     width, windows, options = victim.width, len(victim.starts), grid.ids.shape[2]
-    rows, weight = pairs.rows, victim.scores.weight.detach().double()
+    rows, weight = pairs.rows, victim.table().detach().double()
     # One column of differences for each pair of classes that occurs.
     kinds, kind = torch.unique(torch.stack([pairs.wins, pairs.loses]), dim=1, return_inverse=True)
     table, columns = weight[:, kinds[0]] - weight[:, kinds[1]], kinds.shape[1]
@@ -104,7 +104,7 @@ def _start(grid: OptionGrid, pairs: Pairs, width: int, budget: int) -> Float64[T
 
 def _magnitude(victim: Windows) -> Float64[Tensor, ""]:
     """The sum over windows of the largest absolute score."""
-    weight = victim.scores.weight.detach().double().abs().amax(1)
+    weight = victim.table().detach().double().abs().amax(1)
     window = torch.zeros_like(weight, dtype=torch.int64)
     window[victim.starts[1:]] = 1
     largest = torch.zeros(len(victim.starts), dtype=weight.dtype, device=weight.device)

@@ -330,7 +330,8 @@ def unwritable_changes(lost: int, of: int) -> Finding:
         "warning",
         f"{lost} of {of} single changes cannot be written: a derived column has no such value in this table",
         "an attacker could write them, so success is underestimated",
-        "extend the schema by the values that changes lead to, with hammingbox.with_reachable, and attack from Python",
+        "extend the schema by the values that changes lead to, with hammingbox.with_reachable, and attack from Python; "
+        "the commands do it themselves for numbers and dates, unless the model is a Python object or they are too many",
     )
 
 

@@ -8,11 +8,14 @@ from typing import Any
 from hammingbox.attacks import ATTACKS
 from hammingbox.certificates import CERTIFICATES
 from hammingbox.data.registry import DATASETS, Source
+from hammingbox.errors import InputError
 from hammingbox.report.labels import arguments
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import Run
+from hammingbox.running.tasks import PLAUSIBLE
 from hammingbox.text.synonyms import WORDNET
 from hammingbox.threat.goal import goal_between
+from hammingbox.threat.rules.unit import Unit
 from hammingbox.victims.open_model import is_model
 
 
@@ -24,13 +27,14 @@ def commands(
     All runs on a victim get as many rows as the longest of them: a store does not hold the number that was requested.
 
     Args:
-        runs: of one data set, split and goal.
+        runs: of one data set, split, S(x) and goal.
         spaces: S(x) as JSON by its hash.
         goal: their goal as JSON.
         folder: holds the store.
     """
     together: dict[tuple[str, ...], tuple[dict[str, None], set[int]]] = {}
     lines = []
+    unit = _unit(spaces[runs[0].key.space_sha256]) if runs else None
     for run in runs:
         place = [run.key.data, "--model" if is_model(run.victim) else "--victim", run.victim]
         known = run.name in ATTACKS and repr(ATTACKS[run.name]()) == run.key.attack
@@ -50,13 +54,14 @@ def commands(
             names[run.name] = None
             budgets.add(run.key.budget)
             continue
-        line = ["hammingbox", "attack", *place, "--attack", run.name, "--budget", str(run.key.budget), *options]
+        budget = _listed({run.key.budget}, unit)
+        line = ["hammingbox", "attack", *place, "--attack", run.name, "--budget", budget, *options]
         if run.name in ATTACKS:
             default = arguments(repr(ATTACKS[run.name]()))
             line += [word for part in arguments(run.key.attack) if part not in default for word in ("--set", part)]
         lines.append(shlex.join(line))
     compared = [
-        shlex.join(["hammingbox", "compare", *place, "--attacks", ",".join(names), "--budgets", _listed(budgets)])
+        shlex.join(["hammingbox", "compare", *place, "--attacks", ",".join(names), "--budgets", _listed(budgets, unit)])
         for place, (names, budgets) in together.items()
     ]
     return [f"{line} --out {shlex.quote(str(folder))}" for line in [*compared, *lines]]
@@ -119,7 +124,10 @@ def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str
     """
     space = spaces[run.key.space_sha256]
     own = DATASETS.get(run.key.data)
-    options = []
+    options: list[str] = []
+    if space.get("kind") == "ruled" and isinstance(space.get("base"), Mapping):
+        rest = space_options(run, {run.key.space_sha256: space["base"]})
+        return [*rest, *_rule_options(space.get("rules"))]
     if own is None:
         options += _own_file_options(run)
     if space.get("kind") == "full":
@@ -145,6 +153,29 @@ def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str
     return options
 
 
+def _rule_options(rules: Any) -> list[str]:
+    """The options that give rules. A store holds what a threat file says, but not where it is."""
+    if not isinstance(rules, Mapping):
+        return []
+    relations = rules.get("relations") or ()
+    plausible = [relation for relation in relations if relation.get("name") == PLAUSIBLE]
+    others = len(relations) > len(plausible) or any(
+        rules.get(part) for part in ("unit", "changes", "columns", "derived", "gain")
+    )
+    functions = [word for part in relations if "function" in part for word in ("--function", part["function"])]
+    return [*(["--threat", "threat.toml"] if others else []), *functions, *([PLAUSIBLE] if plausible else [])]
+
+
+def _unit(space: Mapping[str, Any]) -> Unit | None:
+    """What budgets of a space count, if it is money; None also where that is damaged."""
+    rules = space.get("rules") if space.get("kind") == "ruled" else None
+    stated = rules.get("unit") if isinstance(rules, Mapping) else None
+    try:
+        return None if stated is None else Unit.from_json(stated)
+    except (InputError, KeyError, TypeError):
+        return None
+
+
 def _includes(space: Mapping[str, Any], own: Source) -> bool:
     """Whether a space has the default limits of its data set."""
     written = space.get("forbidden") or {}
@@ -155,8 +186,10 @@ def _includes(space: Mapping[str, Any], own: Source) -> bool:
     )
 
 
-def _listed(budgets: set[int]) -> str:
+def _listed(budgets: set[int], unit: Unit | None) -> str:
     ordered = sorted(budgets)
+    if unit is not None:
+        return ",".join(f"{unit.amount(budget).normalize():f}" for budget in ordered)
     if len(ordered) > 1 and ordered[-1] - ordered[0] + 1 == len(ordered):
         return f"{ordered[0]}-{ordered[-1]}"
     return ",".join(map(str, ordered))

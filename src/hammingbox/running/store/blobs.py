@@ -58,5 +58,5 @@ def _check_sizes(blobs: list[bytes]) -> None:
     Raises:
         ValueError: they are no blobs, or differ in size.
     """
-    if not all(isinstance(blob, bytes) and len(blob) == len(blobs[0]) for blob in blobs):
+    if set(map(type, blobs)) - {bytes} or len(set(map(len, blobs))) > 1:
         raise ValueError("rows of different sizes")

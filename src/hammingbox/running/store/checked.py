@@ -23,11 +23,12 @@ def check_values(columns: Mapping[str, Sequence[Any]], blobs: Iterable[str], sou
     Raises:
         FileError: a value is not of its column's type.
     """
-    kinds: dict[str, Any] = dict.fromkeys(blobs, bytes) | {"margin": (float, int)}
+    kinds: dict[str, set[type]] = {"margin": {float, int}, **{name: {bytes} for name in blobs}}
     for name, values in columns.items():
-        for value in values:
-            if not isinstance(value, kinds.get(name, int)):
-                raise _damaged(source, f"{value!r:.60} as the {name} of a row")
+        wrong = set(map(type, values)) - kinds.get(name, {int})  # as a set: there may be millions of values
+        if wrong:
+            value = next(value for value in values if type(value) in wrong)
+            raise _damaged(source, f"{value!r:.60} as the {name} of a row")
 
 
 def check_rows(rows: Rows, schema: Schema, source: object) -> None:

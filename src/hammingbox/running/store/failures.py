@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from hammingbox.evaluation.failed_row import FailedRow
-from hammingbox.running.store.seals import Sums, against_seal, change_seal, checksum
+from hammingbox.running.store.seals import against_seal, change_seal, checksum
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS failures (
@@ -61,7 +61,7 @@ def failure_damage(connection: sqlite3.Connection, run: int) -> list[str]:
         sums.append(str(recorded))
         if checksum((run, number, reason)) != recorded:
             problems.append(f"failed row {number}: edited since it was noted")
-    return [*problems, *against_seal(connection, _name(run), Sums(sums))]
+    return [*problems, *against_seal(connection, _name(run), sums)]
 
 
 def _name(run: int) -> str:

@@ -136,9 +136,9 @@ def store_damage(connection: sqlite3.Connection) -> list[str]:
             sums.append(str(recorded))
             if checksum(values) != recorded:
                 problems.append(f"{table[:-1]} {values[0]}: edited since it was recorded")
-        problems += against_seal(connection, table, Sums(sums))
+        problems += against_seal(connection, table, sums)
     documents = connection.execute("SELECT digest, json FROM documents").fetchall()
-    problems += against_seal(connection, "documents", Sums(checksum(document) for document in documents))
+    problems += against_seal(connection, "documents", [checksum(document) for document in documents])
     known = {rows_of(run) for (run,) in connection.execute("SELECT id FROM runs").fetchall()}
     for (name,) in connection.execute("SELECT name FROM seals WHERE name LIKE 'rows of run %'").fetchall():
         if name not in known:
@@ -195,8 +195,9 @@ class Sums:
         return None if self._is_damaged else f"{self._total % _SIZE:064x}"
 
 
-def against_seal(connection: sqlite3.Connection, name: str, found: Sums) -> list[str]:
-    """What does not fit the seal of a set of records."""
+def against_seal(connection: sqlite3.Connection, name: str, sums: Sums | Iterable[str]) -> list[str]:
+    """What does not fit the seal of a set of records, given their checksums, or what these add up to."""
+    found = sums if isinstance(sums, Sums) else Sums(sums)
     sealed = connection.execute("SELECT records, digest FROM seals WHERE name = ?", (name,)).fetchone()
     if sealed is None:
         return [f"{name}: expected a seal, got none"] if found.records else []

@@ -173,7 +173,9 @@ class SQLiteStore(Store):
         """
         columns = (*_NUMBERS, *_BLOBS)
         # A number below 0 is damage, which must be read to be noticed.
-        condition, values = ("", [run]) if above < 0 else ("AND number > ?", [run, above])
+        condition, values = "", list[Any]([run])
+        if above >= 0:
+            condition, values = "AND number > ?", [run, above]
         if numbers is not None:
             condition, values = f"{condition} AND {_AMONG}", [*values, json.dumps(list(numbers))]
         with self._database.read() as connection:
@@ -352,13 +354,13 @@ def _find_run(connection: sqlite3.Connection, key: RunKey, data_sha256: str) -> 
 
 def _whole(values: Iterable[Any]) -> torch.Tensor:
     found = list(values)
-    if not all(isinstance(value, int) for value in found):
+    if set(map(type, found)) - {int}:
         raise ValueError("something else than a whole number")
     return torch.tensor(found, dtype=torch.int64)
 
 
 def _mask(values: Iterable[Any]) -> torch.Tensor:
     found = list(values)
-    if not all(value in (0, 1) for value in found):
+    if set(found) - {0, 1}:
         raise ValueError("something else than yes or no")
     return torch.tensor(found, dtype=torch.bool)

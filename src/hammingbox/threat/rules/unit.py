@@ -53,8 +53,8 @@ class Unit:
         number = decimal_of(amount)
         if number is None or number < 0:
             raise InputError(
-                f"expected an amount of at least 0, got {_shown(amount)}. Write what it costs; "
-                'a change that nobody can make has the price "cannot".'
+                f"expected an amount of at least 0, got {_shown(amount)}. Write a number such as "
+                f"{self.amount(2).normalize():f}."
             )
         if number / self.tick > MOST_TICKS:
             raise InputError(f"expected at most {self.text(MOST_TICKS)}, got {_shown(amount)}. Choose a larger unit.")

@@ -17,6 +17,7 @@ from hammingbox.victims.zoo.linear import Linear
 from hammingbox.victims.zoo.lstm import AttentionLSTM
 from hammingbox.victims.zoo.mlp import TableMLP
 from hammingbox.victims.zoo.shallow import Shallow
+from hammingbox.victims.zoo.smooth_windows import SmoothWindows
 from hammingbox.victims.zoo.windows import Windows
 from hammingbox.victims.zoo.word_cnn import WordCNN
 
@@ -26,6 +27,7 @@ VICTIMS: dict[str, Callable[..., Victim]] = {
     "mlp": TableMLP,
     "linear": Linear,
     "windows": Windows,
+    "smooth_windows": SmoothWindows,
     "shallow": Shallow,
     "word_cnn": WordCNN,
     "bilstm": BiLSTM,

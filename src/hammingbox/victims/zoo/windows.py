@@ -59,26 +59,31 @@ class Windows(Victim):
     def head(self, embedded: Embedded, ids: Ids) -> Logits:  # noqa: ARG002
         """Expected scores if every feature drew its category by its weights: linear in every feature."""
         total: Tensor = self.bias
+        table = self.table()
         for window, cardinalities in enumerate(self._windows()):
             weights = embedded[:, window, : cardinalities[0]]
             for place in range(1, self.width):
                 following = embedded[:, window + place, : cardinalities[place]]
                 weights = (weights[:, :, None] * following[:, None, :]).flatten(1)
             begin = int(self.starts[window])
-            total = total + weights @ self.scores.weight[begin : begin + weights.shape[1]]
+            total = total + weights @ table[begin : begin + weights.shape[1]]
         return total
 
     def forward(self, ids: Ids) -> Logits:
         """The same for rows, by look-up."""
-        return self.scores(self.places(ids)).sum(1) + self.bias
+        return functional.embedding(self.places(ids), self.table()).sum(1) + self.bias
+
+    def table(self) -> Float[Tensor, "entries classes"]:
+        """The scores of all combinations of all windows, one window after the other."""
+        return self.scores.weight
 
     def places(self, ids: Ids) -> Int64[Tensor, "batch windows"]:
-        """Which row of `scores` each window of a row has."""
+        """Which row of the table each window of a row has."""
         return self.starts + (ids.unfold(1, self.width, 1) * self.radix).sum(2)
 
     def window_scores(self, window: int, ids: Int64[Tensor, "batch ... width"]) -> Float[Tensor, "batch ... classes"]:
         """Scores of combinations of categories of one window."""
-        return self.scores((ids * self.radix[window]).sum(-1) + self.starts[window])
+        return functional.embedding((ids * self.radix[window]).sum(-1) + self.starts[window], self.table())
 
     def _windows(self) -> list[tuple[int, ...]]:
         count = len(self._cardinalities) - self.width + 1

@@ -1,0 +1,103 @@
+"""Runs whose rows are counted and not held: the same numbers as from the rows, read in parts or added up by SQLite."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from hammingbox import ATTACKS, Dataset, FileError, FullSpace, ThreatModel
+from hammingbox.evaluation.class_rates import class_rates_of
+from hammingbox.evaluation.diagnose import diagnose_rows, diagnose_totals
+from hammingbox.evaluation.rows import Rows
+from hammingbox.running.record import RecordedRun, evaluate_into, record_into
+from hammingbox.running.store import FILE, MemoryStore, Store, open_store
+from hammingbox.threat.goal import Target
+from hammingbox.victims.checkpoint import Checkpoint
+from toys import ToyVictim, toy_rows, toy_schema
+
+SCHEMA = toy_schema((3, 2, 5, 3, 4), classes=3)
+VICTIM = ToyVictim(SCHEMA.cardinalities, 3)
+
+
+def data(rows: int = 40) -> Dataset:
+    ids, labels = toy_rows(SCHEMA, VICTIM, 40)
+    labels[:5] = (labels[:5] + 1) % 3
+    order = torch.randperm(40, generator=torch.Generator().manual_seed(1))
+    return Dataset(SCHEMA, ids, labels, "toy data", order * 3).take(slice(0, rows))
+
+
+def run(store: Store, rows: Dataset, **settings: Any) -> RecordedRun:
+    threat = ThreatModel(FullSpace(SCHEMA), 2)
+    checkpoint = Checkpoint(VICTIM, "mlp", {}, SCHEMA)
+    return record_into(store, checkpoint, rows, threat, ATTACKS["ga"](), batch_size=7, **settings)
+
+
+@pytest.mark.parametrize("goal", [None, Target(SCHEMA.classes[1])], ids=["any", "target"])
+def test_totals_are_those_of_the_rows(goal: Target | None, tmp_path: Path) -> None:
+    held: list[Rows] = []
+    with open_store(tmp_path, create=True) as store:
+        found = run(store, data(), goal=goal, on_records=held.append)
+        rows = Rows.join(held)
+        for totals in (found.totals, store.totals(found.id), store.totals_with_directions(store.run(found.id))):
+            assert totals.summary() == rows.summary()
+        assert found.totals.classes(SCHEMA.classes) == class_rates_of(rows, SCHEMA.classes)
+        assert store.totals_with_directions(store.run(found.id)).classes(SCHEMA.classes) == class_rates_of(
+            rows, SCHEMA.classes
+        )
+    assert diagnose_totals(found.totals, SCHEMA, goal=goal) == diagnose_rows(rows, SCHEMA, goal=goal)
+
+
+def test_the_same_whoever_holds_the_rows(tmp_path: Path) -> None:
+    with open_store(tmp_path, create=True) as store, MemoryStore() as other:
+        found = run(store, data())
+        assert run(other, data()).totals.summary() == found.totals.summary()
+        assert other.totals(1).summary() == store.totals(1).summary()
+        assert (
+            other.broken(1, 4)
+            == store.broken(1, 4)
+            == sorted(store.rows(1).numbers[store.rows(1).success].tolist())[:4]
+        )
+        for one in (store, other):
+            whole = one.rows(1)
+            for size in (1, 7, 40, 1000):
+                parts = list(one.blocks(1, size))
+                assert max(map(len, parts)) <= size
+                assert torch.equal(torch.cat([part.numbers for part in parts]), whole.numbers)
+                assert torch.equal(torch.cat([part.logits for part in parts]), whole.logits)
+
+
+def test_a_run_that_goes_on_counts_every_row_once(tmp_path: Path) -> None:
+    with open_store(tmp_path / "whole", create=True) as store:
+        whole = run(store, data())
+    with open_store(tmp_path / "parts", create=True) as store:
+        first = run(store, data(15))
+        assert first.totals["rows"] == 15
+        seen: list[int] = []
+        found = run(store, data(), on_records=lambda rows: seen.extend(rows.numbers.tolist()))
+        assert sorted(seen) == sorted(data().numbers.tolist())
+        assert found.totals.summary() == whole.totals.summary()
+        again = run(store, data(15))  # rows of a larger draw are not counted
+        assert again.totals.summary() == first.totals.summary()
+
+
+def test_the_order_of_the_data(tmp_path: Path) -> None:
+    with open_store(tmp_path, create=True) as store:
+        run(store, data(15))
+        found = evaluate_into(store, Checkpoint(VICTIM, "mlp", {}, SCHEMA), data(), ThreatModel(FullSpace(SCHEMA), 2),
+                              ATTACKS["ga"](), batch_size=7)  # fmt: skip
+    assert torch.equal(found.rows.numbers, data().numbers)
+    assert torch.equal(found.rows.clean, data().ids.long())
+
+
+@pytest.mark.parametrize("change", ["success = 'yes'", "correct = 7", "forward = 2.5", "label = 9", "distance = -1",
+                                    "forward = 9223372036854775807"])  # fmt: skip
+def test_sums_over_damaged_records_are_refused(change: str, tmp_path: Path) -> None:
+    with open_store(tmp_path, create=True) as store:
+        run(store, data())
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute(f"UPDATE rows SET {change} WHERE number IN (SELECT number FROM rows LIMIT 2)")
+    connection.close()
+    with open_store(tmp_path, readonly=True) as store, pytest.raises(FileError, match="damaged"):
+        store.totals(1)
