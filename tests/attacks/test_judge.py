@@ -340,3 +340,16 @@ def test_prices_are_counted_from_the_rules_and_not_from_the_slots() -> None:
     assert ga(victim, x, y, ThreatModel(honest, 5)).success.any()
     with pytest.raises(AttackError, match="rows within the budget"):
         ga(victim, x, y, ThreatModel(cheap, 5))
+
+
+def test_a_row_that_fell_is_never_proven_however_narrowly_it_fell(data: Dataset, victim: ToyVictim) -> None:
+    """Enumeration without a verdict settles the rows that it broke too: the judge tells them apart."""
+    for part in victim.body[-1].parameters():
+        part.data.mul_(0.05)  # every margin is far below 1
+    x, y = toy_rows(data.schema, victim, rows=24)
+    threat = ThreatModel(FullSpace(data.schema), 1)
+    rows = evaluate(victim, Dataset(data.schema, x, y), threat, Exhaustive()).rows
+    assert rows.success.any()
+    assert rows.proven.any()
+    assert float(rows.margin[rows.success].max()) < 1
+    assert torch.equal(rows.proven, rows.attacked & ~rows.success)

@@ -13,6 +13,7 @@ from hammingbox.evaluation.result_form import read_lines
 from hammingbox.running.record import defence_of
 from hammingbox.running.store.sqlite_store import SQLiteStore
 from hammingbox.running.store.store import document_digest
+from hammingbox.running.verify_store import verify_store
 from hammingbox.threat.space_json import check_space_document
 from toys import Case, ToyVictim, toy_rows, toy_schema
 
@@ -103,3 +104,20 @@ def test_a_line_with_another_number_of_fields_is_named() -> None:
         read_lines(b"a,b\r\n1,2\r\n3\r\n", names)
     with pytest.raises(ValueError, match="other columns"):
         read_lines(b"a,c\r\n", names)
+
+
+@pytest.mark.parametrize("place", ["evil_victim:model", "http://127.0.0.1:9/model"])
+def test_a_store_does_not_get_its_victim_imported_or_asked(
+    place: str, case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever sends a results folder may name any module or service in it."""
+    (tmp_path / "evil_victim.py").write_text("from pathlib import Path\nPath(__file__).with_suffix('.ran').touch()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    checkpoint, data, threat = case
+    with open_store(tmp_path, create=True) as store:
+        evaluate_into(store, checkpoint, data.take(slice(0, 4)), threat, ATTACKS["ga"](), place=place)
+    found = verify_store(tmp_path)
+    (run,) = found.runs
+    assert run.found.verdict == "could not compare"
+    assert "without running code or sending rows" in " ".join(run.found.missing)
+    assert not (tmp_path / "evil_victim.ran").exists()

@@ -103,7 +103,8 @@ class _Mutator(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> ast.AST:
         if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":  # never true at run time
             return node
-        if self._is_wanted(node, f"never if {ast.unparse(node.test)[:60]}"):
+        # Found where its body begins: only tests that get there can notice.
+        if self._is_wanted(node.body[0], f"never if {ast.unparse(node.test)[:60]}"):
             node.test = ast.copy_location(ast.Constant(False), node.test)
             return node
         return self.generic_visit(node)
