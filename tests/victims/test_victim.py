@@ -33,7 +33,7 @@ class Constant(Victim):
         (torch.tensor([[float("nan"), 1.0, 2.0]]), "finite logits"),
         (torch.tensor([[float("inf"), 1.0, 2.0]]), "finite logits"),
         (torch.tensor([[1.0, 2.0]]), "logits for 3 classes, got 2"),
-        (torch.tensor([[[1.0, 2.0, 3.0]]]), r"logits of shape \(8, classes\)"),
+        (torch.tensor([[[1.0, 2.0, 3.0]]]), r"logits of shape \(64, classes\)"),
     ],
 )
 def test_answers_that_are_not_logits_are_refused(answer: torch.Tensor, message: str) -> None:

@@ -75,7 +75,7 @@ def fit_unanimous_trees(
         order = torch.randperm(len(data), generator=torch_generator(seed), device="cpu")
         leads, honest = [], []
         for part in range(folds):
-            rest, left_out = order[torch.arange(len(data)) % folds != part], order[part::folds]
+            rest, left_out = order[torch.arange(len(data), device="cpu") % folds != part], order[part::folds]
             ids, labels = data.take(left_out).batch(slice(None))
             members = [trained(data.take(rest), threat) for threat in threats]
             leads.append(torch.stack([_lead(member, ids, refused) for member in members]))
