@@ -43,6 +43,8 @@ JUDGES = (
     "threat/rules/*.py",
 )  # fmt: skip
 """The files that judge."""
+SHOWS = ("evaluation/shown.py",)
+"""Files among them that only draw and format what was judged."""
 TESTS = (
     "test_problem.py", "evaluation/test_*.py", "running/test_*.py", "threat/test_*.py", "threat/rules/test_*.py",
     "attacks/test_judge.py", "attacks/test_extension.py", "attacks/test_query_limit.py", "attacks/test_attack_input.py",
@@ -59,7 +61,7 @@ SURVIVORS = Path(__file__).parent / "mutants_survivors.md"
 def judging_files(only: str = "") -> list[str]:
     """The files that judge, relative to the package, whose path contains a text."""
     found = [str(path.relative_to(PACKAGE)) for pattern in JUDGES for path in sorted(PACKAGE.glob(pattern))]
-    return [file for file in found if not file.endswith("__init__.py") and only in file]
+    return [file for file in found if not file.endswith("__init__.py") and file not in SHOWS and only in file]
 
 
 def test_files() -> list[str]:

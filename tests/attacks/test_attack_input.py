@@ -27,3 +27,6 @@ def test_goals_that_are_impossible_or_unknown_are_refused(schema: Schema, victim
         attack(victim, x, y, threat, goal=Target("class 1"))
     with pytest.raises(InputError, match=r"known class .* got 'fraud'"):
         attack(victim, x, y, threat, goal=Direction("fraud"))
+    only = (y == 1).nonzero()[:1, 0]
+    with pytest.raises(InputError, match="got one of class 'class 1'"):
+        attack(victim, x[only], y[only], threat, goal=Target("class 1"))

@@ -272,3 +272,9 @@ def test_points_within_the_budget_are_counted() -> None:
         [18, 5],
         [24, 5],
     ]
+
+
+def test_as_many_passes_as_the_limit_are_not_refused() -> None:
+    refuse_above(100, 100.0, "the search", "max_passes")
+    with pytest.raises(TooExpensiveError, match="101"):
+        refuse_above(100, 101.0, "the search", "max_passes")

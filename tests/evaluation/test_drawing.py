@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hammingbox.data.dataset import Dataset
 from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError
-from hammingbox.evaluation.drawing import Draw, Sample, draw_rows, population_of
+from hammingbox.evaluation.drawing import Draw, Sample, _turns, draw_rows, population_of
 
 SCHEMA = Schema.sequence(3, "ab", ("common", "rare", "never"))
 
@@ -90,3 +90,10 @@ def test_a_sample_survives_its_note() -> None:
 def test_all_rows_in_the_order_of_their_numbers() -> None:
     shuffled = LOPSIDED.take(torch.tensor([7, 3, 99, 0]))
     assert draw_rows(shuffled, Draw(how="all")).numbers.tolist() == [100, 103, 107, 199]
+
+
+def test_classes_take_turns_before_any_has_a_second_row() -> None:
+    labels = torch.tensor([0, 0, 0, 0, 1, 1, 1, 2, 2])
+    rank, rows = _turns(labels, torch.arange(9))
+    assert rows.tolist() == [7, 4, 0, 8, 5, 1, 6, 2, 3], "the rarest class first, in every turn"
+    assert rank.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 3]

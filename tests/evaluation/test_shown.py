@@ -75,7 +75,9 @@ def test_a_class_that_no_goal_is_about_has_no_rate() -> None:
     victim = ToyVictim(schema.cardinalities)
     x, y = toy_rows(schema, victim, rows=30)
     result = evaluate(victim, Dataset(schema, x, y), ThreatModel(FullSpace(schema), 1), Auto(), goal=Target("class 0"))
-    assert ">-</td>" in result._repr_html_(), "0 of 0 rows is no rate"
+    page = result._repr_html_()
+    assert ">-</td>" in page, "0 of 0 rows is no rate"
+    assert "Goal: Target" in page
     own = result.to_frame().query("label == 'class 0'")
     assert (own["status"] == "not attacked").all()
 
@@ -88,3 +90,7 @@ def test_bars_add_up_to_all_rows_of_a_class(result: Evaluation) -> None:
     assert list(ends.values()) == pytest.approx([100.0] * len(ends))
     assert result.plot(axes) is axes
     pyplot.close("all")
+
+
+def test_the_usual_goal_is_not_worth_a_word(result: Evaluation) -> None:
+    assert "Goal" not in result._repr_html_()
