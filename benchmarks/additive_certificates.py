@@ -1,0 +1,37 @@
+"""What a certificate of an additive model costs: CPU time per row of `certify` at r = 3, all Splice test rows.
+
+python benchmarks/additive_certificates.py
+"""
+
+import statistics
+import time
+
+import torch
+
+from hammingbox.data.registry import DATASETS
+from hammingbox.running.certify import certify
+from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.victims.zoo.registry import build
+
+REPEATS = 9
+
+
+def main() -> None:
+    """Prints one line per model, with random weights."""
+    torch.set_num_threads(1)
+    splits = DATASETS["splice"].load()
+    threat = ThreatModel(MaskedSpace(splits.schema, forbidden={"*": ["N"]}), 3)
+    for name, settings in (("linear", {}), ("windows", {"width": 2}), ("windows", {"width": 3})):
+        torch.manual_seed(0)
+        victim = build(name, splits.schema, **settings).eval()
+        spent = []
+        for _ in range(REPEATS):
+            begin = time.process_time()
+            certify(victim, splits.test, threat, "additive")
+            spent.append(1000 * (time.process_time() - begin) / len(splits.test))
+        print(f"{name} {settings or ''}: {statistics.median(spent):.3f} ms per row (median of {REPEATS})")
+
+
+if __name__ == "__main__":
+    main()
