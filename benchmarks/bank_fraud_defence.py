@@ -168,7 +168,8 @@ def _price_table(rules: Rules, row: Tensor, column: int, size: int) -> Tensor:
     return rules.bill(before, after)[:, column].view(size, size)
 
 
-def _joined(first: Dataset, second: Dataset) -> Dataset:
+def joined(first: Dataset, second: Dataset) -> Dataset:
+    """The rows of both."""
     return Dataset(
         first.schema, torch.cat([first.ids, second.ids]), torch.cat([first.labels, second.labels]), first.name
     )
@@ -185,7 +186,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     splits = bank_fraud.load()
-    whole = replace(splits, train=_joined(splits.train, splits.validation)) if options.part == "test" else splits
+    whole = replace(splits, train=joined(splits.train, splits.validation)) if options.part == "test" else splits
     threat = read_threat(PRICES, splits.schema, splits.train)
     unit, data = threat.rules.unit, getattr(splits, options.part)
     assert unit is not None

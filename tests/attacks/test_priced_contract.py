@@ -56,6 +56,7 @@ def test_contract(attack: Attack, space: str) -> None:
 
         candidates = threat.space.candidates(x)
         assert bool(candidates.contains(result.ids).all()), "inside S(x)"
+        assert torch.equal(result.attackable, candidates.changeable), "whatever the budget"
         assert bool(rules.hold(x, result.ids).all()), "relations hold"
         bill = rules.bill(x, result.ids)
         assert bool((bill >= 0).all()), "only changes that are allowed"

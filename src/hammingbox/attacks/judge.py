@@ -25,6 +25,7 @@ from hammingbox.data.schema import Schema
 from hammingbox.errors import AttackError, InputError, VictimError
 from hammingbox.problem import Objective, Problem
 from hammingbox.seeding import RowRandom
+from hammingbox.threat.candidates import Candidates
 from hammingbox.threat.goal import RowGoals
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Ids, Logits, RowFloat, RowInt, RowMask, Slots
@@ -120,10 +121,11 @@ def _judged_part(
     threat: ThreatModel,
     clean_logits: Logits,
 ) -> AttackResult:
-    own = _problem(terms, victim, x, goals, threat)
-    able = own.candidates.changeable
+    candidates = _candidates(threat, x)
+    able = candidates.changeable  # whatever the budget: a problem keeps only what it pays for
     if not bool(able.all()):
-        return _judged_some(attack, terms, victim, threat, own, able, clean_logits)
+        return _judged_some(attack, terms, victim, candidates, goals, threat, clean_logits)
+    own = _problem(terms, victim, candidates, goals, threat)
     ledger = Meter(len(x), x.device, terms.queries)
     theirs = replace(
         _copy(own),
@@ -162,23 +164,24 @@ def _judged_some(
     attack: Finder,
     terms: _Terms,
     victim: Victim,
+    candidates: Candidates,
+    goals: RowGoals,
     threat: ThreatModel,
-    own: Problem,
-    able: RowMask,
     clean_logits: Logits,
 ) -> AttackResult:
     """The result of rows some of which the threat leaves no change: only the others are handed to the attack."""
-    x = own.candidates.clean
-    whole = AttackResult.of_fixed_rows(x, own.clean_slots, own.goal.margin(clean_logits), clean_logits)
-    rows = able.nonzero()[:, 0]
+    x = candidates.clean
+    slots = torch.zeros(len(x), candidates.layout.features, dtype=torch.int64, device=x.device)
+    whole = AttackResult.of_fixed_rows(x, slots, goals.margin(clean_logits), clean_logits)
+    rows = candidates.changeable.nonzero()[:, 0]
     if len(rows):
-        part = _judged_part(attack, terms, victim, x[rows], own.goal.take(rows), threat, clean_logits[rows])
+        part = _judged_part(attack, terms, victim, x[rows], goals.take(rows), threat, clean_logits[rows])
         whole.put(rows, part)
     return whole
 
 
-def _problem(terms: _Terms, victim: Victim, x: Ids, goals: RowGoals, threat: ThreatModel) -> Problem:
-    """The problem as it was given to the judge.
+def _candidates(threat: ThreatModel, x: Ids) -> Candidates:
+    """S(x) of rows, as the judge knows it.
 
     Raises:
         InputError: the space does not offer a row its own values.
@@ -189,6 +192,11 @@ def _problem(terms: _Terms, victim: Victim, x: Ids, goals: RowGoals, threat: Thr
             f"expected {type(threat.space).__name__} to have the row's own values at slot 0, got others. "
             "Write the clean ids to slot 0 of every feature in `slots_of`."
         )
+    return candidates
+
+
+def _problem(terms: _Terms, victim: Victim, candidates: Candidates, goals: RowGoals, threat: ThreatModel) -> Problem:
+    """The problem as it was given to the judge."""
     return Problem.of(
         victim,
         candidates,
@@ -219,7 +227,7 @@ def _row_batches(
 ) -> tuple[Int64[Tensor, "some"], ...]:
     """Rows attacked at once, so that one soft row each fits the memory; it does not change what a row gets."""
     first = torch.arange(1, device=x.device)
-    probe = _problem(terms, victim, x[first], goals.take(first), threat)
+    probe = _problem(terms, victim, _candidates(threat, x[first]), goals.take(first), threat)
     return torch.arange(len(x), device=x.device).split(probe.soft_rows_at_once)
 
 

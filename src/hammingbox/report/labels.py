@@ -127,6 +127,8 @@ def _rules_in_words(rules: Any, base: str) -> str:
     parts = [base]
     if rules.get("unit"):
         parts.append("at the prices of the threat file")
+    elif rules.get("columns"):
+        parts.append("as far as the threat file lets columns change")
     for name, noun in (("relations", "relation"), ("derived", "derived column")):
         if count := len(rules.get(name) or ()):
             parts.append(f"{count} {noun}{'s' if count > 1 else ''}")
