@@ -154,19 +154,19 @@ def certify(
 
 def _print(facts: dict[str, Any]) -> None:
     table = Table(title=f"{facts['rows']} rows, {facts['correct']} right before", title_justify="left")
-    fixed = any(line["not_attackable"] for line in facts["by_budget"])
-    counts = ("proven", "broken", "unknown", *(("not attackable",) if fixed else ()))
-    for name in ("budget", "certified", "attacked", *counts, "class mean"):
+    for name in ("budget", "certified", "attacked", "proven", "broken", "unknown", "class mean"):
         table.add_column(name, justify="right")
     for line in facts["by_budget"]:
         table.add_row(
             plain(str(line.get("amount", line["budget"]))),
             f"[bold]{100 * line['certified']:.1f} %[/]",
             f"{100 * line['attacked']:.1f} %",
-            *(str(line[name.replace(" ", "_")]) for name in counts),
+            *(str(line[name]) for name in ("proven", "broken", "unknown")),
             f"{100 * line['class_mean']:.1f} %",
         )
     out.print(table)
+    if fixed := facts["by_budget"][-1]["not_attackable"]:
+        say(f"not attackable, since the threat leaves them no change: {fixed} rows")
     if facts["confidence"] < 1:
         say(f"each proof holds with probability {100 * facts['confidence']:.1f} % over the method's own randomness")
     for line in facts["by_budget"][-1:]:
