@@ -7,7 +7,7 @@ from typing import Any
 
 from toys.tools import load_tool
 
-load_tool("mutants")  # puts its folder on the path
+TOOL: Any = load_tool("mutants")  # puts its folder on the path
 FAULTS: Any = import_module("mutation.faults")
 REACH: Any = import_module("mutation.reach")
 VERDICTS: Any = import_module("mutation.verdicts")
@@ -66,3 +66,26 @@ def test_verdicts_are_kept(tmp_path: Path) -> None:
     assert again.holds(second, tests[:1])
     again.add(first, "test y", tests, 1.0)
     assert VERDICTS.Verdicts(tmp_path / "verdicts.jsonl").survivors([first, second]) == []
+
+
+def test_faults_that_read_alike_have_names_of_their_own() -> None:
+    faults = FAULTS.mutants_of("threat/rules/calendar.py")
+    names = [fault.name for fault in faults]
+    assert len(set(names)) == len(names)
+    assert any(name.endswith("(2)") for name in names)
+
+
+def test_only_the_first_table_of_the_list_is_left_out_of_the_score() -> None:
+    text = "| `a.py f: x | y` | why |\n\n## Others\n\n| `b.py g: 1 to 2` | a race |\n"
+    assert TOOL.listed_survivors(text) == ({"a.py f: x | y"}, {"b.py g: 1 to 2"})
+    equivalent, other = TOOL.listed_survivors(TOOL.SURVIVORS.read_text())
+    every = {fault.name for file in TOOL.judging_files() for fault in FAULTS.mutants_of(file)}
+    assert equivalent | other <= every, "what is listed is there"
+    assert not equivalent & other
+
+
+def test_recorded_times_are_added_up(tmp_path: Path) -> None:
+    file = "tests/threat/test_goal.py"
+    records = REACH.ReachRecords(tmp_path)
+    records.write(file, REACH.Reach(REACH.digest_of(ROOT / file), {f"{file}::a": 1.5, f"{file}::b": 2.0}, {}, {}))
+    assert records.seconds_of([f"{file}::a", f"{file}::b", "tests/threat/test_space.py::c"]) == 3.5

@@ -63,6 +63,11 @@ class ReachRecords:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(vars(reach)))
 
+    def seconds_of(self, tests: Sequence[str]) -> float:
+        """The recorded processor time of tests, together."""
+        reaches = {name: self.get(name.partition("::")[0]) for name in tests}
+        return sum(reach.seconds.get(name, 0.0) for name, reach in reaches.items() if reach is not None)
+
     def tests_for(self, mutant: Mutant, test_files: Sequence[str]) -> list[str]:
         """The tests that run the line of a fault, up to `MOST_SECONDS` of them, the quickest first.
 
