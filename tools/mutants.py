@@ -151,7 +151,7 @@ def _report(chosen: Sequence[Mutant], verdicts: Verdicts, total: int, seed: int)
 def listed_survivors(text: str) -> tuple[set[str], set[str]]:
     """The names in the first table of the list, of faults that change nothing, and in what follows it."""
     first, _, rest = text.partition("\n## Others\n")
-    equivalent, other = ({name for name in re.findall(r"^\| `(.+?)` \|", part, re.MULTILINE)} for part in (first, rest))
+    equivalent, other = (set(re.findall(r"^\| `(.+?)` \|", part, re.MULTILINE)) for part in (first, rest))
     return equivalent, other
 
 
