@@ -36,7 +36,7 @@ _TIMES, _MORE = 3.0, 20.0
 """Tests have no end once they took this many times their recorded processor time, and so many seconds more, in which
 shared fixtures are made and the package is imported."""
 _WAITING = 3.0
-"""Times the same limit on the clock: a fault that waits for ever takes no processor time, and others use the machine."""
+"""Times the same limit on the clock: a fault that waits for ever takes no processor time, and others use the cores."""
 
 
 class ChosenTests:
