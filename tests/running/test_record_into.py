@@ -101,3 +101,15 @@ def test_sums_over_damaged_records_are_refused(change: str, tmp_path: Path) -> N
     connection.close()
     with open_store(tmp_path, readonly=True) as store, pytest.raises(FileError, match="damaged"):
         store.totals(1)
+
+
+def test_a_summary_is_that_of_the_evaluation() -> None:
+    goal = Target(SCHEMA.classes[1])
+    with MemoryStore() as store:
+        found = run(store, data(), goal=goal, seed=3).summary()
+        wanted = evaluate_into(
+            store, Checkpoint(VICTIM, "mlp", {}, SCHEMA), data(), ThreatModel(FullSpace(SCHEMA), 2), ATTACKS["ga"](),
+            goal=goal, seed=3, batch_size=7,
+        ).summary()  # fmt: skip
+    assert found == wanted
+    assert found["attack"] == repr(ATTACKS["ga"]())
