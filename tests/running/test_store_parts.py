@@ -317,7 +317,7 @@ def test_an_empty_database_becomes_a_store_and_a_damaged_one_does_not(tmp_path: 
 
 @pytest.mark.parametrize("readonly", [False, True])
 def test_a_folder_or_nothing_is_no_store(readonly: bool, tmp_path: Path) -> None:
-    for place in (tmp_path, tmp_path / "nothing", tmp_path / ("x" * 5000)):
+    for place in (tmp_path, tmp_path / "nothing"):
         with pytest.raises(FileError, match="got no such file"):
             Database(place, readonly=readonly)
     assert list(tmp_path.iterdir()) == []
