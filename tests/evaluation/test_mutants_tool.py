@@ -38,12 +38,17 @@ def test_the_tests_that_run_a_line_are_chosen(tmp_path: Path) -> None:
     for file, tests in ((own, {"a[1]": 1.0, "a[2]": 1.0, "b": 0.5, "slow": 99.0}), (other, {"c": 0.1})):
         seconds = {f"{file}::{test}": cost for test, cost in tests.items()}
         places = {FILE: {name: {"12": list(seconds)}}}
-        records.write(file, REACH.Reach(REACH.digest_of(ROOT / file), seconds, places, {}))
+        texts = {FILE: REACH.texts_of(FILE)}
+        records.write(file, REACH.Reach(REACH.digest_of(ROOT / file), seconds, places, {}, texts))
     fault = FAULTS.Mutant(FILE, 0, start + 13, "x", name, start)
     assert start + 13 <= end
     assert records.tests_for(fault, [own, other]) == [f"{other}::c", f"{own}::b", f"{own}::a[1]", f"{own}::a[2]"]
     before = FAULTS.Mutant(FILE, 0, start + 2, "x", name, start)
     assert records.tests_for(before, [own, other]) == [], "no test runs it"
+    records.get(own).functions[FILE][name] = "another text"
+    assert records.tests_for(before, [own, other]) == [f"{own}::b", f"{own}::a[1]", f"{own}::a[2]"], "it changed since"
+    records.get(own).functions[FILE] = {}
+    assert len(records.tests_for(before, [own, other])) == 3, "it is new"
     outside = FAULTS.Mutant(FILE, 0, 1, "x", "", 0)
     assert len(records.tests_for(outside, [own, other])) == 4, "whatever runs a function of the module"
     records.write(own, REACH.Reach("of another content", {}, {}, {}))

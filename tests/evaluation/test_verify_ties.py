@@ -41,8 +41,10 @@ class Listed(Victim):
 
 def nearly_tied(chance: random.Random, tolerance: float) -> list[float]:
     """Logits of three classes, each a few units of noise from another one, in any order."""
-    size = chance.choice((0.3, 0.9, 40.0))
+    size = chance.choice((0.0, 0.3, 0.9, 40.0))
     noise = tolerance * max(1.0, size)
+    if size == 0.0:  # exactly as far apart as the noise, or twice as far
+        return [chance.choice((-1, 0, 1)) * noise for _ in range(3)]
     first = size - chance.choice(STEPS) * noise
     second = chance.choice((first, size)) - chance.choice(STEPS) * noise
     logits = [size, first, second] if chance.random() < 0.8 else [size, first, -size]

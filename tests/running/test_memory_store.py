@@ -45,6 +45,8 @@ def test_seconds_of_rows_that_were_known_do_not_count(case: Case, tmp_path: Path
             assert (last.rows, last.seconds) == (6, 8.0 + 6.0 * 2 / 4)
             assert store.run(1).seconds == pytest.approx(before + 11.0)
             assert store.run(1).rows == 8
+            assert store.add(1, session, rows.take(torch.tensor([8])), data.schema, 3.0) == 1
+            assert store.run(1).seconds == pytest.approx(before + 14.0), "a batch may be one row"
 
 
 def test_a_run_without_rows_is_empty(case: Case) -> None:

@@ -47,7 +47,9 @@ def test_what_points_cost_is_the_bill_of_the_rows_they_write() -> None:
         rows = torch.arange(len(own)).repeat(30)
         layout, valid = own.candidates.layout, own.candidates.valid[rows]
         drawn = torch.rand(valid.shape, generator=generator).masked_fill(~valid, -1.0)
-        parts = [drawn[:, int(s) : int(s) + int(w)].argmax(1) for s, w in zip(layout.starts, layout.widths, strict=True)]
+        parts = [
+            drawn[:, int(s) : int(s) + int(w)].argmax(1) for s, w in zip(layout.starts, layout.widths, strict=True)
+        ]
         slots = torch.stack(parts, 1) * (torch.rand(len(rows), layout.features, generator=generator) < 0.4)
         written, clean = own.candidates.select_points(rows, slots), own.candidates.clean[rows]
         bill = space.rules.bill(clean, written)

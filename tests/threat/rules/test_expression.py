@@ -86,6 +86,25 @@ def test_what_is_no_comparison_of_this_table(formula: str) -> None:
     assert len(str(caught.value)) < 700
 
 
+@pytest.mark.parametrize(
+    ("formula", "reason"),
+    [
+        ("print(net) > 1", "calls print; known are changed, clean, known, year"), ("min(net) > 1", "calls min; known are"),
+        ("abs(net, tax) > 1", "calls abs; known are"), ("month(net) == 1", "one column of dates"),
+        ("known(net, tax)", "something other than one column"), ("net in tax", "no list after in"),
+        ("net is 1", "compares with something other than"), ("city < 5", "computes with column 'city'"),
+        ("city < country", "compares the size of a text in column 'city'"), ("1 < 2", "names no column"),
+        ('"a" < 1', "computes with a text"), ("net < " + "9" * 400, "too large"), ("net", "is a number"),
+        ("net ** 2 > 1", "something other than columns, numbers"), ('size > "S"', "compares the size of a text"),
+    ],
+)  # fmt: skip
+def test_the_reason_is_said(formula: str, reason: str) -> None:
+    with pytest.raises(InputError) as caught:
+        expression = Expression(formula, shop())
+        expression.truth(row := rows({})[:, list(expression.columns)], row)
+    assert reason in str(caught.value)
+
+
 @given(text=st.text(max_size=60))
 def test_any_text_is_a_formula_or_an_error(text: str) -> None:
     with contextlib.suppress(InputError):
