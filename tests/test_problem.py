@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from inspect import unwrap
 
 import pytest
 import torch
@@ -147,3 +148,24 @@ def test_what_points_cost_without_prices() -> None:
     for call in calls:
         with pytest.raises(InputError, match="a problem with prices"):
             call()
+
+
+def test_whoever_calls_the_victim_directly_is_charged_for_the_nearest_row() -> None:
+    own = problem(rows=4)
+    clean = own.candidates.clean
+    ledger = Meter(4, torch.device("cpu"))
+    metered = MeteredVictim(own.victim, clean, ledger)
+    near = clean[[2, 2, 0]].clone()
+    assert torch.allclose(metered(near), own.victim(near))
+    assert ledger.forward.tolist() == [1, 0, 2, 0]
+    weights = metered.embed(near).detach().requires_grad_()
+    metered.head(weights, near).sum().backward()
+    assert ledger.forward.tolist() == [2, 0, 4, 0]
+    assert ledger.backward.tolist() == [1, 0, 2, 0]
+    for wrong in (clean[0], clean[:, :2], clean[None]):
+        with pytest.raises(AttackError, match="expected rows of 3 features to query"):
+            unwrap(MeteredVictim._nearest)(metered, wrong)  # without the checks of shapes that tests install
+    assert len(metered._nearest(clean[:0])) == 0
+    with pytest.raises(AttackError, match="expected 3 soft rows to be charged, got 4"):
+        metered.soft_answer(weights, near, torch.arange(2), 2)
+    assert ledger.forward.tolist() == [2, 0, 4, 0], "what is refused is not charged"
