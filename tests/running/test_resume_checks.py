@@ -9,6 +9,7 @@ import torch
 from hammingbox import ATTACKS, Dataset, FullSpace, InputError, ThreatModel, evaluate
 from hammingbox.evaluation.rows import Rows
 from hammingbox.running.resume_checks import check_answers, check_rows
+from hammingbox.running.verify_store import _all_have
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.victim import Victim
 from toys import ToyVictim, toy_rows, toy_schema
@@ -104,3 +105,13 @@ def test_rows_that_changed_under_their_numbers(change: str) -> None:
         edits["labels"][3] = (edits["labels"][3] + 1) % 3
     with pytest.raises(InputError, match="expected row 10 as the store has it"):
         check_rows(replace(rows, **edits), data)
+
+
+def test_which_environments_agree() -> None:
+    here = {"torch": "2", "git": "abc", "hammingbox": "1"}
+    for known, names, wanted in (
+        ([], ["torch"], False), ([here], ["torch", "git"], True), ([here, here], ["torch"], True),
+        ([here, here | {"git": "x"}], ["torch", "git"], False), ([here, here | {"git": "x"}], ["torch"], True),
+        ([here, {}], ["torch"], False), ([here, "torch"], ["torch"], False), ([None], ["torch"], False),
+    ):  # fmt: skip
+        assert _all_have(known, here, *names) is wanted
