@@ -40,6 +40,7 @@ def test_how_many_rows_go_through_the_victim_at_once() -> None:
         (10, 15),
     ]
     assert len(list(problem().micro_batches(0))) == 1, "an empty list is one call"
+    assert problem().memory == 512 * 1024**2, "half a gibibyte unless it is said"
     blind = [next(iter(problem(Blind(SIZES), memory=m).micro_batches(1))).stop for m in (16 * 64 * 3 * 7, 2**40)]
     assert blind == [7, 4096]
     per_row = 12 * 4 * 9 + 32 * 48
