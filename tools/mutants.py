@@ -24,6 +24,7 @@ import importlib
 import json
 import os
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -202,6 +203,7 @@ def main() -> None:
         print("\n".join(map(str, chosen)))
         return
     print(f"{len(chosen)} of {total} mutants", flush=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped; the same command goes on"))  # and ends its trial
     _import_everything()
     with tempfile.TemporaryDirectory() as folder:
         plugin = _Mutation(options, chosen, verdicts, Path(folder))

@@ -145,14 +145,16 @@ class Trials:
         if process == 0:
             _in_fork(run, self.place / "log.txt", seconds)
         begin = time.monotonic()
-        while True:
-            done, status = os.waitpid(process, os.WNOHANG)
-            late = time.monotonic() - begin > _WAITING * seconds
-            if done or late:
-                break
-            time.sleep(0.02)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process, signal.SIGKILL)  # what tests started may outlive them
+        try:
+            while True:
+                done, status = os.waitpid(process, os.WNOHANG)
+                late = time.monotonic() - begin > _WAITING * seconds
+                if done or late:
+                    break
+                time.sleep(0.02)
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process, signal.SIGKILL)  # what tests started may outlive them, and tests whoever waits
         if late and not done:
             os.waitpid(process, 0)
             return NO_END
@@ -176,6 +178,7 @@ def _in_fork(run: Callable[[], None], log: Path, seconds: float) -> None:
     code = _NO_VERDICT
     try:
         os.setpgrp()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         with log.open("w") as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
