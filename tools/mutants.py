@@ -55,7 +55,6 @@ TESTS = (
     "attacks/test_exhaustive.py", "attacks/test_two_stage.py", "attacks/test_passes.py", "victims/test_victim.py",
     "victims/test_frozen.py", "victims/test_black_box.py", "certificates/test_certify.py", "text/test_substitution.py",
     "cli/test_results_cli.py", "cli/test_cli_certify.py", "report/test_measured_what_if.py",
-    "attacks/test_priced_contract.py", "certificates/test_certificates_with_prices.py", "report/test_evasion_bills.py",
 )  # fmt: skip
 """Tests that may notice. The others are about other files, and slow."""
 BLIND = ("running/test_processes.py", "running/test_ray.py", "running/test_store_kill.py")
