@@ -34,7 +34,9 @@ NO_IMPORT = "no import"
 _NOTICED, _NO_VERDICT = 1, 99
 _TIMES, _MORE = 3.0, 20.0
 """Tests have no end once they took this many times their recorded processor time, and so many seconds more, in which
-shared fixtures are made and the package is imported."""
+shared fixtures are made."""
+_IMPORT = 60.0
+"""Seconds more where the package is imported anew."""
 _WAITING = 3.0
 """Times the same limit on the clock: a fault that waits for ever takes no processor time, and others use the cores."""
 
@@ -92,7 +94,7 @@ class Trials:
             tests: to run, in this order.
             seconds: of processor time that they take without a fault, as recorded.
         """
-        limit = _TIMES * seconds + _MORE
+        limit = _TIMES * seconds + _MORE + (0.0 if mutant.function else _IMPORT)
         while True:
             chosen = [name for name in tests if name in self._items and name not in self._unsound]
             if not chosen:
