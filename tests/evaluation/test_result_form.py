@@ -14,6 +14,10 @@ WHOLE: dict[str, Any] = {
     "goal": {"kind": "any_other"},
 }  # fmt: skip
 
+NO_SUMMARIES: tuple[Any, ...] = (
+    ..., [], {}, {"budget": -1}, {"budget": 2**62}, {"budget": True}, {"budget": 1.0}, {"budget": None},
+)  # fmt: skip
+
 
 def said(**changes: Any) -> str:
     header = {name: value for name, value in (WHOLE | changes).items() if value is not ...}
@@ -35,8 +39,7 @@ def said(**changes: Any) -> str:
         *(({name: value}, f"entry '{name}'") for name in
           ("data", "data_sha256", "victim", "victim_sha256", "rows_file", "rows_sha256") for value in (..., 3)),
         ({"rows_file": "../rows.csv"}, "entry 'rows_file'"), ({"rows_file": "a/rows.csv"}, "entry 'rows_file'"),
-        *(({"summary": value}, "entry 'summary'") for value in
-          (..., [], {}, {"budget": -1}, {"budget": 2**62}, {"budget": True}, {"budget": 1.0}, {"budget": None})),
+        *(({"summary": value}, "entry 'summary'") for value in NO_SUMMARIES),
         *(({"summary": {"budget": 1, "success": value}}, "entry 'success'") for value in (-1, 2**62, "1", True)),
         ({"versions": ...}, "entry 'versions'"), ({"versions": []}, "entry 'versions'"),
     ],

@@ -93,9 +93,11 @@ def test_a_table(seed: int) -> None:
     options = {
         f.name: [c for c in f.categories if chance.random() < 0.5] for f in schema.features if chance.random() < 0.5
     }
-    steps = {"day": chance.sample((-2, -1, 1, 2, 3), 2)} if chance.random() < 0.7 else {}
+    steps: dict[str, list[float]] = {}
+    if chance.random() < 0.7:
+        steps["day"] = chance.sample((-2.0, -1.0, 1.0, 2.0, 3.0), 2)
     if chance.random() < 0.5:
-        steps["amount"] = chance.sample((-1, 0.75, 1, 1.5), 2)
+        steps["amount"] = chance.sample((-1.0, 0.75, 1.0, 1.5), 2)
     forbidden = {f.name: [chance.choice(f.categories)] for f in schema.features if chance.random() < 0.4}
     if chance.random() < 0.3:
         forbidden["*"] = ["7"]

@@ -75,15 +75,15 @@ def number(chance: random.Random, depth: int) -> tuple[str, Number]:
         return f"{part}({column})", lambda w, c: OF_DATE[part](date.fromisoformat(w[column]))
     if kind == "one":
         name, (text, inner) = chance.choice(list(ONE)), number(chance, depth - 1)
-        return f"{name}({text})", lifted(ONE[name], inner)  # type: ignore[return-value]
+        return f"{name}({text})", lifted(ONE[name], inner)
     if kind == "many":
         name, parts = chance.choice(("min", "max")), [number(chance, depth - 1) for _ in range(chance.choice((2, 3)))]
         join: Callable[..., float] = min if name == "min" else max
         return f"{name}({', '.join(text for text, _ in parts)})", lifted(
             lambda *all_: join(all_), *(p for _, p in parts)
-        )  # type: ignore[return-value]
+        )
     sign, (a, left), (b, right) = chance.choice(list(OPERATE)), number(chance, depth - 1), number(chance, depth - 1)
-    return f"({a} {sign} {b})", lifted(OPERATE[sign], left, right)  # type: ignore[return-value]
+    return f"({a} {sign} {b})", lifted(OPERATE[sign], left, right)
 
 
 def negation(truth: bool | None) -> bool | None:

@@ -87,7 +87,10 @@ def random_rule(chance: random.Random, feature: Feature, *, priced: bool) -> Col
         relative=sometimes(0.2, share if feature.name in ("n", "few") else None),
         window=sometimes(0.4, (chance.choice((0, 1, 7)), chance.choice((1, 8))) if feature.kind == "date" else None),
     )  # fmt: skip
-    cost = (lambda: chance.choice((CANNOT, 0, 1, 2, 5))) if priced else (lambda: CANNOT)
+
+    def cost() -> int:
+        return chance.choice((CANNOT, 0, 1, 2, 5)) if priced else CANNOT
+
     stepped = priced and chance.random() < 0.4
     ways = [(chance.choice((*words, ANY)), chance.choice((*words, ANY))) for _ in range(chance.choice((0, 0, 2, 4)))]
     return ColumnRule(
