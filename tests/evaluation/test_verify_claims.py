@@ -240,15 +240,15 @@ def test_a_summary_of_rows_and_of_no_rows(claims: Claims, victim: ToyVictim, dat
             verify_claims(about, victim, data=data).problems
         )
 
-    rate = int(claims.success.sum()) / int(claims.attacked.sum())  # type: ignore[union-attr]
+    rate = int(claims.success.sum()) / int(claims.attacked.sum())
     mean = float(claims.distance[claims.success].double().mean())
     for value, problems in ((rate, 0), (rate + 5e-10, 0), (rate - 2e-9, 1), (rate + 2e-9, 1), (None, 1), ("1", 1)):
         assert said(claims, success_rate=value) == problems
-    assert said(claims, mean_distance=mean, rows=24, attacked=int(claims.attacked.sum())) == 0  # type: ignore[union-attr]
+    assert said(claims, mean_distance=mean, rows=24, attacked=int(claims.attacked.sum())) == 0
     for rows, problems in ((24, 0), (25, 1), (True, 1), (24.0, 0), ([24], 1)):
         assert said(claims, rows=rows) == problems
-    for interval in ([0.0, 1.0], [0.0], 0.5):
-        assert said(claims, success_interval=interval) == 1
+    for wrong in ([0.0, 1.0], [0.0], 0.5):
+        assert said(claims, success_interval=wrong) == 1
     nothing = torch.zeros_like(claims.success)
     none = replace(claims, correct=nothing, attacked=nothing, success=nothing, proven=nothing)
     for value, problems in ((None, 0), (0, 0), (0.0, 0), (1.0, 1), (0.5, 1)):

@@ -83,24 +83,24 @@ def said_of(row: dict[str, Any], tolerance: float) -> tuple[set[str], bool, bool
     return {sentence for sentence, wrong in sentences.items() if wrong}, confirmed, ties
 
 
+def a_row(chance: random.Random, goal: Goal, tolerance: float) -> dict[str, Any]:
+    """Answers to a row, and claims about it that may be true or not."""
+    before, label, moved = nearly_tied(chance, tolerance), chance.randrange(3), chance.random() < 0.8
+    wins = [k for k in range(3) if k != label] if isinstance(goal, AnyOther) else [1] if label != 1 else []
+    return {
+        "before": before, "after": nearly_tied(chance, tolerance) if moved else before, "label": label,
+        "wins": wins, "moved": moved, "forward": chance.choice((0, 1, ROWS - 1, ROWS)),
+        "backward": chance.choice((0, 0, 1)), "margin_off": chance.choice((0.0, -1.8, 1.8, 2.2, -2.2)),
+        **{name: chance.random() < 0.6 for name in ("correct", "success")}, "proven": chance.random() < 0.2,
+        **{name: chance.choice((0.0, 0.0, -0.9, 0.9, 1.1, -1.1)) for name in ("before_off", "after_off")},
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("tolerance", [TIE, ELSEWHERE])
 @pytest.mark.parametrize("goal", [AnyOther(), Target("class 1")], ids=["any other", "target"])
 def test_what_is_said_of_every_row(goal: Goal, tolerance: float) -> None:
     chance = random.Random(tolerance)
-    rows = []
-    for _ in range(ROWS):
-        before, label, moved = nearly_tied(chance, tolerance), chance.randrange(3), chance.random() < 0.8
-        wins = [k for k in range(3) if k != label] if isinstance(goal, AnyOther) else [1] if label != 1 else []
-        rows.append(
-            {
-                "before": before, "after": nearly_tied(chance, tolerance) if moved else before, "label": label,
-                "wins": wins, "moved": moved, "forward": chance.choice((0, 1, ROWS - 1, ROWS)),
-                "backward": chance.choice((0, 0, 1)),
-                "margin_off": chance.choice((0.0, -1.8, 1.8, 2.2, -2.2)),
-                **{name: chance.random() < 0.6 for name in ("correct", "success")}, "proven": chance.random() < 0.2,
-                **{name: chance.choice((0.0, 0.0, -0.9, 0.9, 1.1, -1.1)) for name in ("before_off", "after_off")},
-            }
-        )  # fmt: skip
+    rows = [a_row(chance, goal, tolerance) for _ in range(ROWS)]
     names = [name for name in rows[0] if name != "wins"]
     columns = {name: torch.tensor([row[name] for row in rows]) for name in names}
     before, after, label = columns["before"], columns["after"], columns["label"]
@@ -122,8 +122,8 @@ def test_what_is_said_of_every_row(goal: Goal, tolerance: float) -> None:
     found = verify_claims(claims, victim)
     by_row: dict[int, set[str]] = {number: set() for number in range(ROWS)}
     for problem in found.problems:
-        number, _, sentence = problem.removeprefix("row ").partition(": ")
-        by_row[int(number)].add(sentence)
+        place, _, sentence = problem.removeprefix("row ").partition(": ")
+        by_row[int(place)].add(sentence)
     confirmed = ties = 0
     for number, row in enumerate(rows):
         row["before"], row["after"] = before[number].double().tolist(), after[number].double().tolist()
