@@ -242,6 +242,12 @@ def test_rows_are_locked_all_or_none(tmp_path: Path) -> None:
         mine.send(None)
         other.join()
         assert locks.take(1, [5, 6]), "whoever ends gives everything back"
+        locks.release(1, [4, 5])
+        held = context.Process(target=_hold, args=(path, 1, [6], answer))
+        held.start()
+        assert not probe.recv(), "row 6 was not"
+        probe.send(None)
+        held.join()
         locks.release(1, [7])
         fourth = context.Process(target=_hold, args=(path, 1, [7], answer))
         fourth.start()
