@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from inspect import unwrap
 
 import pytest
 import torch
@@ -39,6 +40,7 @@ def test_how_many_rows_go_through_the_victim_at_once() -> None:
         (10, 15),
     ]
     assert len(list(problem().micro_batches(0))) == 1, "an empty list is one call"
+    assert problem().memory == 512 * 1024**2, "half a gibibyte unless it is said"
     blind = [next(iter(problem(Blind(SIZES), memory=m).micro_batches(1))).stop for m in (16 * 64 * 3 * 7, 2**40)]
     assert blind == [7, 4096]
     per_row = 12 * 4 * 9 + 32 * 48
@@ -147,3 +149,24 @@ def test_what_points_cost_without_prices() -> None:
     for call in calls:
         with pytest.raises(InputError, match="a problem with prices"):
             call()
+
+
+def test_whoever_calls_the_victim_directly_is_charged_for_the_nearest_row() -> None:
+    own = problem(rows=4)
+    clean = own.candidates.clean
+    ledger = Meter(4, torch.device("cpu"))
+    metered = MeteredVictim(own.victim, clean, ledger)
+    near = clean[[2, 2, 0]].clone()
+    assert torch.allclose(metered(near), own.victim(near))
+    assert ledger.forward.tolist() == [1, 0, 2, 0]
+    weights = metered.embed(near).detach().requires_grad_()
+    metered.head(weights, near).sum().backward()
+    assert ledger.forward.tolist() == [2, 0, 4, 0]
+    assert ledger.backward.tolist() == [1, 0, 2, 0]
+    for wrong in (clean[0], clean[:, :2], clean[None]):
+        with pytest.raises(AttackError, match="expected rows of 3 features to query"):
+            unwrap(MeteredVictim._nearest)(metered, wrong)  # without the checks of shapes that tests install
+    assert len(metered._nearest(clean[:0])) == 0
+    with pytest.raises(AttackError, match="expected 3 soft rows to be charged, got 4"):
+        metered.soft_answer(weights, near, torch.arange(2), 2)
+    assert ledger.forward.tolist() == [2, 0, 4, 0], "what is refused is not charged"

@@ -4,8 +4,8 @@
 
 First it records, once per test file, which tests run which lines (`tools/mutation/reach.py`). A fault is then tried
 with the tests that run its line and with no others, up to the first that fails; that test must pass without the fault.
-Tests that take more processor time than their limit count as noticed: a fault that never ends is one. A line that no
-test runs is a survivor at once.
+Tests that take several times their recorded time count as noticed, if they end without the fault: a fault that never
+ends is one. A line that no test runs is a survivor at once.
 
 Records and verdicts are kept in the folder of `--records`, so a run that was stopped goes on, and all 3,500 faults can
 be tried in parts: a fault that was noticed is not tried again as long as its file stays the same, a survivor is tried
@@ -14,13 +14,17 @@ without a verdict, and keeps the draw; `--minutes` stops early, and the score is
 `--part 1/2` and `--part 2/2` in two processes share the work of one sample; afterwards the same command without it, or
 with `--minutes 0`, adds them up.
 
-Survivors that were looked at are listed in `tools/mutants_survivors.md` with the reason why no test notices them.
+Survivors that were looked at are listed in `tools/mutants_survivors.md` with the reason why no test notices them. Its
+first table has those that change nothing anybody can see. The score is said twice: over all faults that were tried, and
+without those of that table.
 """
 
 import argparse
 import importlib
 import json
 import os
+import re
+import signal
 import sys
 import tempfile
 import time
@@ -90,7 +94,7 @@ class _Mutation:
             if self._verdicts.holds(mutant, tests) and not self._options.again:
                 continue
             begin = time.monotonic()
-            by = trials.test(mutant, tests, self._options.limit) if tests else ""
+            by = trials.test(mutant, tests, self._reach.seconds_of(tests)) if tests else ""
             self._verdicts.add(mutant, by, tests, time.monotonic() - begin)
             if not by:
                 print(f"{number}: survived {len(tests)} tests: {mutant}", flush=True)
@@ -132,16 +136,24 @@ def _report(chosen: Sequence[Mutant], verdicts: Verdicts, total: int, seed: int)
     counts, lost = Counter(mutant.file for mutant in tried), Counter(mutant.file for mutant in survived)
     for file in sorted(counts):
         print(f"{file}: {counts[file] - lost[file]} of {counts[file]} noticed")
-    listed = SURVIVORS.read_text()
+    equivalent, other = listed_survivors(SURVIVORS.read_text())
     for mutant in survived:
-        print(f"survived, {'listed' if f'`{mutant.name}`' in listed else 'NOT LISTED'}: {mutant}")
-    unlisted = sum(f"`{mutant.name}`" not in listed for mutant in survived)
-    score = 1 - len(survived) / max(1, len(tried))
-    print(
-        f"score: {100 * score:.1f} % ({len(tried) - len(survived)} of {len(tried)} noticed, {unlisted} survivors not "
-        f"listed; {len(chosen)} drawn with seed {seed} from {total})"
-    )
+        kind = "equivalent" if mutant.name in equivalent else "listed" if mutant.name in other else "NOT LISTED"
+        print(f"survived, {kind}: {mutant}")
+    noticed, same = len(tried) - len(survived), sum(mutant.name in equivalent for mutant in survived)
+    unlisted = sum(mutant.name not in equivalent | other for mutant in survived)
+    score, of_all = noticed / max(1, len(tried) - same), noticed / max(1, len(tried))
+    print(f"{len(chosen)} drawn with seed {seed} from {total}, {len(tried)} tried, {unlisted} survivors not listed")
+    print(f"noticed of all: {100 * of_all:.1f} % ({noticed} of {len(tried)})")
+    print(f"score, without {same} equivalent: {100 * score:.1f} % ({noticed} of {len(tried) - same})")
     return score
+
+
+def listed_survivors(text: str) -> tuple[set[str], set[str]]:
+    """The names in the first table of the list, of faults that change nothing, and in what follows it."""
+    first, _, rest = text.partition("\n## Others\n")
+    equivalent, other = (set(re.findall(r"^\| `(.+?)` \|", part, re.MULTILINE)) for part in (first, rest))
+    return equivalent, other
 
 
 def _drawn(every: Sequence[Mutant], verdicts: Verdicts, options: argparse.Namespace) -> list[Mutant]:
@@ -175,7 +187,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--fresh", action="store_true", help="draw from mutants without a verdict")
     parser.add_argument("--only", default="", help="files whose path contains this")
-    parser.add_argument("--limit", type=int, default=60, help="seconds of processor time for one mutant")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no mutant after this time")
     parser.add_argument("--part", type=_part, default=(1, 1), help="of several processes, such as 1/2")
     parser.add_argument("--least", type=float, default=0.0, help="exit with 1 below this score")
@@ -191,6 +202,7 @@ def main() -> None:
         print("\n".join(map(str, chosen)))
         return
     print(f"{len(chosen)} of {total} mutants", flush=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped; the same command goes on"))  # and ends its trial
     _import_everything()
     with tempfile.TemporaryDirectory() as folder:
         plugin = _Mutation(options, chosen, verdicts, Path(folder))

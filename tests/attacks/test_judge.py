@@ -106,6 +106,8 @@ def test_the_only_row_of_a_batch_is_asked_twice_too(data: Dataset, threat: Threa
         evaluate(victim, data.take(slice(5, 6)), threat, ATTACKS["swap"]())
     assert _asked_twice(1, torch.device("cpu")).tolist() == [0]
     assert _asked_twice(9, torch.device("cpu")).tolist() == [0, 3, 6]
+    for rows in (2, 3, 4):
+        assert _asked_twice(rows, torch.device("cpu")).tolist() == list(range(rows))
 
 
 def test_a_victim_that_changes_its_weights_is_refused(data: Dataset, threat: ThreatModel) -> None:

@@ -63,7 +63,8 @@ def test_a_larger_draw_contains_the_smaller_one(labels: list[int], how: str, see
 @pytest.mark.parametrize(
     "settings",
     [{}, {"rows": 3, "per_class": 3}, {"rows": 0}, {"rows": 3, "how": "last"}, {"per_class": 3, "how": "first"},
-     {"rows": 3, "seed": -1}, {"rows": True}],
+     {"rows": 3, "seed": -1}, {"rows": True}, {"how": "all", "rows": 3}, {"how": "all", "per_class": 3},
+     {"per_class": 0}, {"rows": 2_000_000_000_000}],
 )  # fmt: skip
 def test_draws_that_make_no_sense(settings: dict[str, object]) -> None:
     with pytest.raises(InputError, match="expected"):
@@ -73,6 +74,7 @@ def test_draws_that_make_no_sense(settings: dict[str, object]) -> None:
 def test_a_split_has_no_more_rows_than_it_has() -> None:
     with pytest.raises(InputError, match="expected at most 100 rows, got --rows 101"):
         draw_rows(LOPSIDED, Draw(rows=101))
+    assert len(draw_rows(LOPSIDED, Draw(rows=100))) == 100
 
 
 def test_a_sample_survives_its_note() -> None:
@@ -82,7 +84,9 @@ def test_a_sample_survives_its_note() -> None:
     assert note == asdict(sample.draw) | {"population": [97, 3, 0], "positive": "rare"}
     with pytest.raises(ValueError, match="the name of a class"):
         Sample.from_json(note | {"positive": 3})
-    for damage in ({"population": [1.5]}, {"population": None}, {"positive": 3}, {"how": "last"}):
+    assert Sample.from_json({**note, "rows": 1, "per_class": None}).draw == Draw(rows=1, seed=9)
+    assert Draw(rows=1) == Draw(1, None, "classes", 0), "what a note of an earlier run means without them"
+    for damage in ({"population": [1.5]}, {"population": [-1]}, {"population": None}, {"positive": 3}, {"how": "last"}):
         with pytest.raises((InputError, KeyError, TypeError, ValueError)):
             Sample.from_json(note | damage)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from toys.tools import load_tool
 
-load_tool("mutants")  # puts its folder on the path
+TOOL: Any = load_tool("mutants")  # puts its folder on the path
 FAULTS: Any = import_module("mutation.faults")
 REACH: Any = import_module("mutation.reach")
 VERDICTS: Any = import_module("mutation.verdicts")
@@ -38,12 +38,17 @@ def test_the_tests_that_run_a_line_are_chosen(tmp_path: Path) -> None:
     for file, tests in ((own, {"a[1]": 1.0, "a[2]": 1.0, "b": 0.5, "slow": 99.0}), (other, {"c": 0.1})):
         seconds = {f"{file}::{test}": cost for test, cost in tests.items()}
         places = {FILE: {name: {"12": list(seconds)}}}
-        records.write(file, REACH.Reach(REACH.digest_of(ROOT / file), seconds, places, {}))
+        texts = {FILE: REACH.texts_of(FILE)}
+        records.write(file, REACH.Reach(REACH.digest_of(ROOT / file), seconds, places, {}, texts))
     fault = FAULTS.Mutant(FILE, 0, start + 13, "x", name, start)
     assert start + 13 <= end
     assert records.tests_for(fault, [own, other]) == [f"{other}::c", f"{own}::b", f"{own}::a[1]", f"{own}::a[2]"]
     before = FAULTS.Mutant(FILE, 0, start + 2, "x", name, start)
     assert records.tests_for(before, [own, other]) == [], "no test runs it"
+    records.get(own).functions[FILE][name] = "another text"
+    assert records.tests_for(before, [own, other]) == [f"{own}::b", f"{own}::a[1]", f"{own}::a[2]"], "it changed since"
+    records.get(own).functions[FILE] = {}
+    assert len(records.tests_for(before, [own, other])) == 3, "it is new"
     outside = FAULTS.Mutant(FILE, 0, 1, "x", "", 0)
     assert len(records.tests_for(outside, [own, other])) == 4, "whatever runs a function of the module"
     records.write(own, REACH.Reach("of another content", {}, {}, {}))
@@ -66,3 +71,26 @@ def test_verdicts_are_kept(tmp_path: Path) -> None:
     assert again.holds(second, tests[:1])
     again.add(first, "test y", tests, 1.0)
     assert VERDICTS.Verdicts(tmp_path / "verdicts.jsonl").survivors([first, second]) == []
+
+
+def test_faults_that_read_alike_have_names_of_their_own() -> None:
+    faults = FAULTS.mutants_of("threat/rules/calendar.py")
+    names = [fault.name for fault in faults]
+    assert len(set(names)) == len(names)
+    assert any(name.endswith("(2)") for name in names)
+
+
+def test_only_the_first_table_of_the_list_is_left_out_of_the_score() -> None:
+    text = "| `a.py f: x | y` | why |\n\n## Others\n\n| `b.py g: 1 to 2` | a race |\n"
+    assert TOOL.listed_survivors(text) == ({"a.py f: x | y"}, {"b.py g: 1 to 2"})
+    equivalent, other = TOOL.listed_survivors(TOOL.SURVIVORS.read_text())
+    every = {fault.name for file in TOOL.judging_files() for fault in FAULTS.mutants_of(file)}
+    assert equivalent | other <= every, "what is listed is there"
+    assert not equivalent & other
+
+
+def test_recorded_times_are_added_up(tmp_path: Path) -> None:
+    file = "tests/threat/test_goal.py"
+    records = REACH.ReachRecords(tmp_path)
+    records.write(file, REACH.Reach(REACH.digest_of(ROOT / file), {f"{file}::a": 1.5, f"{file}::b": 2.0}, {}, {}))
+    assert records.seconds_of([f"{file}::a", f"{file}::b", "tests/threat/test_space.py::c"]) == 3.5

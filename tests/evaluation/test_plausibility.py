@@ -7,7 +7,7 @@ import torch
 from hammingbox.data.dataset import Dataset
 from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema import Feature, Schema
-from hammingbox.evaluation import seen_pairs
+from hammingbox.evaluation import plausibility, seen_pairs
 from hammingbox.evaluation.plausibility import Plausibility, own_rows_with_rare_pairs, plausibility_of
 from hammingbox.evaluation.seen_pairs import SeenPairs
 from hammingbox.evaluation.typical_rows import TypicalRows
@@ -126,3 +126,57 @@ def test_large_tables_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all_columns.tolist() == [1, 0, 0]
     monkeypatch.setattr(seen_pairs, "_LARGEST_TABLE", 6)
     assert SeenPairs(SCHEMA, ids).unseen(x, written).tolist() == all_columns.tolist()
+
+
+@pytest.mark.parametrize("largest_table", [2**22, 0])
+def test_pairs_are_counted_as_one_would_by_hand(largest_table: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seen_pairs, "_LARGEST_TABLE", largest_table)
+    generator = torch.Generator().manual_seed(1)
+    schema = Schema(
+        tuple(Feature(name, tuple("abcdef"[:size])) for name, size in zip("xyz", (4, 6, 3), strict=True)), ("no", "yes")
+    )
+    known, x, written = (
+        torch.stack([torch.randint(0, size, (rows,), generator=generator) for size in (4, 6, 3)], 1)
+        for rows in (12, 60, 60)
+    )
+    written[::7] = x[::7]
+    rows = known.tolist()
+
+    def times(row: list[int], one: int, two: int) -> int:
+        return sum(other[one] == row[one] and other[two] == row[two] for other in rows)
+
+    pairs, places = [(0, 1), (0, 2), (1, 2)], torch.arange(1, 12, 2)
+    wanted = [
+        sum(
+            (own[i], own[j]) != (new[i], new[j])
+            and {new[i]} <= {row[i] for row in rows}
+            and {new[j]} <= {row[j] for row in rows}
+            and times(new, i, j) == 0
+            for i, j in pairs
+        )
+        for own, new in zip(x.tolist(), written.tolist(), strict=True)
+    ]
+    found = SeenPairs(schema, known)
+    assert found.unseen(x, written).tolist() == wanted
+    assert max(wanted) >= 2
+    alone = [any(times(rows[place], *pair) == 1 for pair in pairs) for place in places.tolist()]
+    assert found.only_there(places).tolist() == alone
+    assert 0 < sum(alone) < len(alone)
+
+
+def test_how_many_rows_are_looked_at() -> None:
+    schema = Schema((Feature("a", ("x", "y")),), ("no", "yes"))
+    for rows, wanted in ((1_000, 1_000), (1_001, 1_000), (2_500, 1_000)):
+        data = Dataset(schema, torch.zeros(rows, 1, dtype=torch.int64), torch.zeros(rows, dtype=torch.int64))
+        assert own_rows_with_rare_pairs(data).rows == wanted
+    assert plausibility._evenly(10, 4).tolist() == [0, 2, 5, 7]
+    assert plausibility._evenly(4, 4).tolist() == [0, 1, 2, 3]
+    large = Dataset(schema, torch.zeros(1_000_001, 1, dtype=torch.int64), torch.zeros(1_000_001, dtype=torch.int64))
+    assert len(plausibility._reference_rows(large)[0]) == 1_000_000
+
+
+@pytest.mark.parametrize(("rows", "is_known"), [(19, False), (20, True)])
+def test_twenty_rows_of_a_class_say_what_is_normal(rows: int, is_known: bool) -> None:
+    data = reference().take(torch.arange(40 - rows, 400))
+    found = plausibility_of(data, torch.tensor([[0, 0, 0]]), torch.tensor([[0, 0, 3]]), torch.tensor([1]))
+    assert bool(found.anomaly.isnan()) != is_known

@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 import torch
 
-from hammingbox import ATTACKS, Dataset, FileError, InputError, MaskedSpace, Schema, ThreatModel, evaluate
+from hammingbox import (
+    ATTACKS,
+    AnyOther,
+    Dataset,
+    FileError,
+    InputError,
+    MaskedSpace,
+    Schema,
+    Target,
+    ThreatModel,
+    evaluate,
+)
 from hammingbox.errors import HammingboxError
 from hammingbox.evaluation import result_files
 from hammingbox.evaluation.result_files import verify, write_results
@@ -214,3 +225,32 @@ def test_a_header_of_format_2_is_read_and_noted(written: Written) -> None:
     path.write_text(json.dumps(header | {"format": 2, "goal": {"kind": "own"}}))
     with pytest.raises(InputError, match="goal of the package"):
         verify(path, victim, data=data)
+
+
+def test_answers_of_another_torch_may_differ_more(written: Written) -> None:
+    path, victim, data = written
+    lines = lines_of(path)
+    names, row = lines[0], standing(lines)
+    row[names.index("margin")] = str(float(row[names.index("margin")]) + 4e-3)
+    path.with_suffix(".csv").write_text("".join(",".join(line) + "\n" for line in lines))
+    seal(path)
+    assert "another margin than recorded" in said(written)
+    header = json.loads(path.read_text())
+    header["versions"]["torch"] = "0.1"
+    path.write_text(json.dumps(header))
+    seal(path)
+    assert verify(path, victim, data=data).ok
+
+
+def test_the_goal_of_the_first_format_is_one_target(schema: Schema) -> None:
+    place = result_files._COLUMNS_1.index("target")
+
+    def lines(*targets: str) -> list[list[str]]:
+        return [["0"] * place + [target] for target in targets]
+
+    assert result_files._goal_of_format_1(lines("2", "2"), schema) == Target(schema.classes[2])
+    assert result_files._goal_of_format_1(lines("", ""), schema) == AnyOther()
+    assert result_files._goal_of_format_1(lines("0"), schema) == Target(schema.classes[0])
+    for targets in (("1", "2"), ("", "1")):
+        with pytest.raises(FileError, match="got 2"):
+            result_files._goal_of_format_1(lines(*targets), schema)

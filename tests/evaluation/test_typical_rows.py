@@ -100,6 +100,9 @@ def test_a_long_column_of_numbers_becomes_ranges_and_what_is_outside() -> None:
     inside, outside = found[101:900], np.concatenate([found[:101], found[900:]])
     assert inside.min() == pytest.approx(24.5 / (720 + 33 * 0.5), rel=0.1)
     assert inside.max() < 1.2 * inside.min()
+    ranges = np.searchsorted(np.quantile(seen, np.arange(1, 30) / 30), np.arange(101, 900), side="right")
+    wanted = (np.bincount(ranges[[number - 101 for number in seen]]) + 0.5) / (720 + 33 * 0.5)
+    assert inside == pytest.approx(wanted[ranges]), "thirty ranges, each with as many rows"
     assert (outside == outside[0]).all(), "below the least and above the largest"
     assert outside[0] < inside.min() / 20
 

@@ -232,3 +232,28 @@ def test_a_budget_that_no_run_can_have_had(claims: Claims, victim: ToyVictim, da
     assert "expected a budget of at most 5 changed features, got 6" in problems
     at_most = verify_claims(replace(claims, budget=5), victim, data=data).problems
     assert not any(problem.startswith("expected a budget") for problem in at_most)
+
+
+def test_a_summary_of_rows_and_of_no_rows(claims: Claims, victim: ToyVictim, data: Dataset) -> None:
+    def said(about: Claims, **summary: object) -> int:
+        return len(verify_claims(replace(about, said=summary), victim, data=data).problems) - len(
+            verify_claims(about, victim, data=data).problems
+        )
+
+    rate = int(claims.success.sum()) / int(claims.attacked.sum())
+    mean = float(claims.distance[claims.success].double().mean())
+    for value, problems in ((rate, 0), (rate + 5e-10, 0), (rate - 2e-9, 1), (rate + 2e-9, 1), (None, 1), ("1", 1)):
+        assert said(claims, success_rate=value) == problems
+    assert said(claims, mean_distance=mean, rows=24, attacked=int(claims.attacked.sum())) == 0
+    for rows, problems in ((24, 0), (25, 1), (True, 1), (24.0, 0), ([24], 1)):
+        assert said(claims, rows=rows) == problems
+    for wrong in ([0.0, 1.0], [0.0], 0.5):
+        assert said(claims, success_interval=wrong) == 1
+    nothing = torch.zeros_like(claims.success)
+    none = replace(claims, correct=nothing, attacked=nothing, success=nothing, proven=nothing)
+    for value, problems in ((None, 0), (0, 0), (0.0, 0), (1.0, 1), (0.5, 1)):
+        assert said(none, success_rate=value) == problems
+    for interval, problems in ((None, 0), ([0.0, 1.0], 0), ([0.0, 2.0], 1), ([1.0, 1.0], 1), ([0.0], 1)):
+        assert said(none, success_interval=interval) == problems
+    for value, problems in ((0.0, 0), (1.0, 1), (None, 1)):
+        assert said(none, mean_distance=value) == problems

@@ -111,3 +111,21 @@ def test_what_the_user_says_counts_more_than_what_was_noted(table: Path) -> None
     assert _reference(replace(run, source=""), None, None, None).path == noted.path
     built_in = _reference(replace(run, key=replace(key, data="splice"), source=""), "moved.csv", "c", None)
     assert built_in == DataReference("splice")
+
+
+def test_what_the_rows_of_a_split_are_called(table: Path) -> None:
+    test, validation = table.with_name("held_out.csv"), table.with_name("tuned.csv")
+    for file in (test, validation):
+        file.write_text("a,b,c,label\n1,2,3,yes\n")
+    built_in, alone = DataReference("splice"), DataReference.of(str(table))
+    one = DataReference.of(str(table), reading=Reading(test=test))
+    both = DataReference.of(str(table), reading=Reading(test=test, validation=validation))
+    found = {
+        split: [each.rows_of(split) for each in (built_in, alone, one, both)] for split in ("train", "test", "all")
+    }
+    assert found == {
+        "train": ["splice (train rows)", "own.csv (train rows)", "own.csv (train rows)", "own.csv"],
+        "test": ["splice", "own.csv (test rows)", "held_out.csv", "held_out.csv"],
+        "all": ["splice (all rows)", "own.csv", "own.csv and held_out.csv", both.rows_of("all")],
+    }
+    assert sorted(both.rows_of("all").split(" and ")) == ["held_out.csv", "own.csv", "tuned.csv"]

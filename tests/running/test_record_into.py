@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from hammingbox import ATTACKS, Dataset, FileError, FullSpace, ThreatModel
+from hammingbox import ATTACKS, Dataset, FileError, FullSpace, MaskedSpace, ThreatModel
 from hammingbox.evaluation.class_rates import class_rates_of
 from hammingbox.evaluation.diagnose import diagnose_rows, diagnose_totals
 from hammingbox.evaluation.rows import Rows
@@ -101,3 +101,53 @@ def test_sums_over_damaged_records_are_refused(change: str, tmp_path: Path) -> N
     connection.close()
     with open_store(tmp_path, readonly=True) as store, pytest.raises(FileError, match="damaged"):
         store.totals(1)
+
+
+def test_a_summary_is_that_of_the_evaluation() -> None:
+    goal = Target(SCHEMA.classes[1])
+    with MemoryStore() as store:
+        found = run(store, data(), goal=goal, seed=3).summary()
+        wanted = evaluate_into(
+            store, Checkpoint(VICTIM, "mlp", {}, SCHEMA), data(), ThreatModel(FullSpace(SCHEMA), 2), ATTACKS["ga"](),
+            goal=goal, seed=3, batch_size=7,
+        ).summary()  # fmt: skip
+    assert found == wanted
+    assert found["attack"] == repr(ATTACKS["ga"]())
+
+
+class Cursed(ToyVictim):
+    """Raises at rows whose first value is the last one; nobody can write or replace it below."""
+
+    is_healed = False
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        if not self.is_healed and bool((ids[:, 0] == 2).any()):
+            raise RuntimeError("no such row")
+        return super().forward(ids)
+
+
+@pytest.mark.parametrize("on_disk", [True, False])
+def test_rows_that_nobody_can_compute_are_noted_and_tried_again(on_disk: bool, tmp_path: Path) -> None:
+    victim, rows = Cursed(SCHEMA.cardinalities, 3), data()
+    checkpoint, threat = Checkpoint(victim, "mlp", {}, SCHEMA), ThreatModel(MaskedSpace(SCHEMA, immutable=["f0"]), 1)
+    lost = sorted(rows.numbers[rows.ids[:, 0] == 2].tolist())
+    assert 0 < len(lost) < 30
+    with open_store(tmp_path, create=True) if on_disk else MemoryStore() as store:
+        told: list[tuple[int, int]] = []
+        found = record_into(
+            store, checkpoint, rows, threat, ATTACKS["ga"](), batch_size=7, on_rows=lambda *two: told.append(two)
+        )
+        assert [row.number for row in found.failed] == [row.number for row in store.failures(1)] == lost
+        assert all("no such row" in row.reason for row in found.failed)
+        assert found.totals["rows"] == store.run(1).rows == 40 - len(lost)
+        assert sum(done for done, _ in told) == 40
+        assert sum(broken for _, broken in told) == found.totals.summary()["success"]
+        assert store.damage(1) == []
+        victim.is_healed = True
+        told.clear()
+        again = record_into(
+            store, checkpoint, rows, threat, ATTACKS["ga"](), batch_size=7, on_rows=lambda *two: told.append(two)
+        )
+        assert again.totals["rows"] == sum(done for done, _ in told) == 40
+        assert sum(broken for _, broken in told) == again.totals.summary()["success"] > 0
+        assert store.failures(1) == list(again.failed) == []

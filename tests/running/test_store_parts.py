@@ -16,9 +16,10 @@ from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError
 from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rows import Rows
-from hammingbox.running.store import MemoryStore, row_locks
+from hammingbox.running.store import MemoryStore, row_locks, sqlite_file
 from hammingbox.running.store.blobs import blobs_to_ids, blobs_to_logits, ids_to_blobs, logits_to_blobs
 from hammingbox.running.store.checked import check_rows, check_values, checked_run, checked_session
+from hammingbox.running.store.failures import clear_failures, failure_damage, put_failures, read_failures
 from hammingbox.running.store.records import RunKey
 from hammingbox.running.store.row_locks import FileLocks
 from hammingbox.running.store.seals import NOTHING, Sums, add_up, against_seal, change_seal, checksum
@@ -241,6 +242,12 @@ def test_rows_are_locked_all_or_none(tmp_path: Path) -> None:
         mine.send(None)
         other.join()
         assert locks.take(1, [5, 6]), "whoever ends gives everything back"
+        locks.release(1, [4, 5])
+        held = context.Process(target=_hold, args=(path, 1, [6], answer))
+        held.start()
+        assert not probe.recv(), "row 6 was not"
+        probe.send(None)
+        held.join()
         locks.release(1, [7])
         fourth = context.Process(target=_hold, args=(path, 1, [7], answer))
         fourth.start()
@@ -313,3 +320,71 @@ def test_an_empty_database_becomes_a_store_and_a_damaged_one_does_not(tmp_path: 
     path.write_bytes(content)
     with pytest.raises(FileError, match="no schema"):
         Database(path)
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_a_folder_or_nothing_is_no_store(readonly: bool, tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "nothing"):
+        with pytest.raises(FileError, match="got no such file"):
+            Database(place, readonly=readonly)
+    assert list(tmp_path.iterdir()) == []
+
+
+class Switching:
+    """A connection whose switch to a log fails a few times first."""
+
+    def __init__(self, *codes: int) -> None:
+        self.codes = list(codes)
+
+    def execute(self, statement: str) -> "Switching":
+        assert statement == "PRAGMA journal_mode = WAL"
+        if self.codes:
+            error = sqlite3.OperationalError("what SQLite says")
+            error.sqlite_errorcode = self.codes.pop(0)
+            raise error
+        return self
+
+    def fetchone(self) -> tuple[str]:
+        return ("WAL",)
+
+
+def test_a_file_that_another_process_switches_to_its_log_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(sqlite_file, "sleep", pauses.append)
+
+    def switched(wait: float, *codes: int) -> bool:
+        database = object.__new__(Database)
+        database.connection = Switching(*codes)  # type: ignore[assignment]
+        database._use_log(wait)
+        return database._logs
+
+    busy, longer = sqlite3.SQLITE_BUSY, sqlite3.SQLITE_BUSY | 2 << 8
+    assert switched(60.0)
+    assert pauses == []
+    assert switched(60.0, busy, longer, busy)
+    assert len(pauses) == 3
+    assert 0 < max(pauses) < 0.5
+    for wait, code in ((60.0, sqlite3.SQLITE_READONLY), (-1.0, busy)):
+        with pytest.raises(sqlite3.OperationalError):
+            switched(wait, code)
+
+
+def test_edited_notes_of_failed_rows() -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE seals (name TEXT PRIMARY KEY, records INT, digest TEXT, origin TEXT)")
+        assert failure_damage(connection, 1) == []
+        assert read_failures(connection, 1) == []
+        put_failures(connection, 1, [FailedRow(7, "no answer"), FailedRow(3, "died")])
+        put_failures(connection, 1, [FailedRow(7, "died too")])
+        put_failures(connection, 2, [FailedRow(9, "died")])
+        assert read_failures(connection, 1) == [FailedRow(3, "died"), FailedRow(7, "died too")]
+        assert failure_damage(connection, 1) == failure_damage(connection, 2) == []
+        clear_failures(connection, 1, [3, 5])
+        assert read_failures(connection, 1) == [FailedRow(7, "died too")]
+        assert failure_damage(connection, 1) == []
+        connection.execute("UPDATE failures SET reason = 'fine' WHERE run = 1")
+        assert failure_damage(connection, 1) == ["failed row 7: edited since it was noted"]
+        connection.execute("DELETE FROM failures WHERE run = 1")
+        (problem,) = failure_damage(connection, 1)
+        assert "expected 1 records as sealed, got 0" in problem
+        assert failure_damage(connection, 2) == []

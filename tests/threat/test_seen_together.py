@@ -61,3 +61,48 @@ def test_damaged_ranges_are_refused(edges: dict[str, list[int]]) -> None:
     value = SeenTogether.of_rows(SCHEMA, NAMES, some_rows(120, 0), ranges=True).to_json() | {"edges": edges}
     with pytest.raises(InputError):
         SeenTogether.from_json(value, SCHEMA)
+
+
+def test_tables_of_another_size_are_refused() -> None:
+    schema = Schema(
+        tuple(Feature(name, tuple("abcdefgh"[:size])) for name, size in (("x", 3), ("y", 4), ("z", 8))), ("n", "y")
+    )
+    known = torch.tensor([[0, 1, 2], [2, 3, 7]])
+    stored = SeenTogether.of_rows(schema, ["x", "y", "z"], known, "pairs").to_json()
+    again = SeenTogether.from_json(stored, schema)
+    assert again.holds(known, 1 - known.clamp(max=1)).all()
+    assert (again.name, again.columns, again.pointwise) == ("pairs", (0, 1, 2), True)
+    for place, bits in ((0, ""), (0, "AAAA"), (1, stored["seen"][2]), (2, stored["seen"][0])):
+        seen = [*stored["seen"]]
+        seen[place] = bits
+        with pytest.raises(InputError, match="a table of the columns' values, got one of another size"):
+            SeenTogether.from_json(stored | {"seen": seen}, schema)
+    with pytest.raises(ValueError, match="argument"):
+        SeenTogether.from_json(stored | {"seen": stored["seen"][:2]}, schema)
+    tables = [
+        torch.ones(3, 4, dtype=torch.bool),
+        torch.ones(3, 8, dtype=torch.bool),
+        torch.ones(8, 4, dtype=torch.bool),
+    ]
+    with pytest.raises(InputError, match="one table for every pair of columns"):
+        SeenTogether(schema, ["x", "y", "z"], tables)
+    with pytest.raises(InputError, match="at least 2 columns"):
+        SeenTogether.of_rows(schema, ["x"], known)
+
+
+def test_ranges_must_grow() -> None:
+    stored = SeenTogether.of_rows(SCHEMA, NAMES, some_rows(120, 0), ranges=True).to_json()
+    edges = stored["edges"]["amount"]
+    for damaged in ([*edges[:-1], edges[-2]], [edges[1], edges[0], *edges[2:]], [float("nan"), *edges[1:]]):
+        with pytest.raises(InputError, match="ranges in increasing order"):
+            SeenTogether.from_json(stored | {"edges": stored["edges"] | {"amount": damaged}}, SCHEMA)
+
+
+def test_columns_of_too_many_values_together() -> None:
+    def pairs(one: int, two: int) -> SeenTogether:
+        features = tuple(Feature(name, tuple(map(str, range(size)))) for name, size in (("x", one), ("y", two)))
+        return SeenTogether.of_rows(Schema(features, ("n", "y")), ["x", "y"], torch.tensor([[0, 1]]))
+
+    assert pairs(2**13, 2**13).columns == (0, 1)
+    with pytest.raises(InputError, match=r"at most 67,108,864 pairs of values together, got 67,117,056"):
+        pairs(2**13, 2**13 + 1)

@@ -143,3 +143,17 @@ def test_options_may_be_ids_from_the_first_to_the_last() -> None:
     for wrong in (-1, 8):
         with pytest.raises(InputError, match=r"expected ids 0\.\.7"):
             TableSpace(schema, {"amount": torch.tensor([wrong])})
+
+
+def test_no_step_leads_to_a_forbidden_value() -> None:
+    schema = mixed_schema()
+    space = TableSpace(schema, {}, steps={"day": [-1, 1]}, forbidden={"day": ["2020-01-02", "2020-01-06"]})
+    x = torch.zeros(6, 4, dtype=torch.int64)
+    x[:, 2] = torch.arange(6)
+    found = space.slots_of(x)
+    start, width = int(found.layout.starts[2]), int(found.layout.widths[2])
+    written = [
+        sorted(ids[valid].tolist())
+        for ids, valid in zip(found.ids[:, start : start + width], found.valid[:, start : start + width], strict=True)
+    ]
+    assert written == [[0], [0, 1, 2], [2, 3], [2, 3, 4], [3, 4], [4, 5]]

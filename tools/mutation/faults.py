@@ -7,6 +7,7 @@ call or a `raise` that is dropped. `strict=True` of a `zip` is left alone: it as
 import ast
 import gc
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +37,7 @@ class Mutant:
         file: relative to the package.
         number: which of the faults of the file.
         line: where.
-        what: in words.
+        what: in words; a number follows where a function has several that read alike.
         function: qualified name of the outermost function that holds it; "" outside of functions.
         start: the line where that function begins; 0 outside of functions.
     """
@@ -160,7 +161,14 @@ def mutants_of(file: str) -> list[Mutant]:
     """All faults of a file."""
     mutator = _Mutator()
     mutator.visit(ast.parse((PACKAGE / file).read_text()))
-    return [Mutant(file, number, *found) for number, found in enumerate(mutator.found) if found[1] != _LEFT_ALONE]
+    faults, alike = list[Mutant](), Counter[tuple[str, str]]()
+    for number, (line, what, function, start) in enumerate(mutator.found):
+        if what == _LEFT_ALONE:
+            continue
+        alike[function, what] += 1
+        count = alike[function, what]
+        faults.append(Mutant(file, number, line, what if count == 1 else f"{what} ({count})", function, start))
+    return faults
 
 
 def mutated(mutant: Mutant) -> ast.Module:

@@ -1,14 +1,16 @@
 """Which tests run which lines of the files that judge, recorded once per test file.
 
 A place is a function and the offset of a line in it, so that records stay right when functions move in their file. A
-test file whose content changed is recorded again.
+test file whose content changed is recorded again. Of a function that changed since, every test counts that ran any line
+of it, and of a function that is new, every test that ran any of its file.
 """
 
 import ast
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +31,14 @@ class Reach:
         seconds: by test; only tests that passed.
         places: by file of the package, function and offset: the tests that run that line.
         shared: the same for lines run by fixtures. A fixture may serve several tests, so it counts for all of them.
+        functions: by file of the package: the hash of the text of each function when it was recorded.
     """
 
     sha256: str
     seconds: dict[str, float]
     places: dict[str, dict[str, dict[str, list[str]]]]
     shared: dict[str, dict[str, list[int]]]
+    functions: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 class ReachRecords:
@@ -62,6 +66,11 @@ class ReachRecords:
         path = self.path(test_file)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(vars(reach)))
+
+    def seconds_of(self, tests: Sequence[str]) -> float:
+        """The recorded processor time of tests, together."""
+        reaches = {name: self.get(name.partition("::")[0]) for name in tests}
+        return sum(reach.seconds.get(name, 0.0) for name, reach in reaches.items() if reach is not None)
 
     def tests_for(self, mutant: Mutant, test_files: Sequence[str]) -> list[str]:
         """The tests that run the line of a fault, up to `MOST_SECONDS` of them, the quickest first.
@@ -99,6 +108,12 @@ def _reaching(reach: Reach, mutant: Mutant) -> set[str]:
         if shared:
             return set(reach.seconds)
         return {name for offsets in functions.values() for names in offsets.values() for name in names}
+    recorded, now = reach.functions.get(mutant.file, {}), texts_of(mutant.file).get(mutant.function)
+    if recorded.get(mutant.function) != now:
+        known_parts = [mutant.function] if mutant.function in recorded else [*functions, *shared]
+        if any(part in shared for part in known_parts):
+            return set(reach.seconds)
+        return {name for part in known_parts for names in functions.get(part, {}).values() for name in names}
     offsets, offset = functions.get(mutant.function, {}), mutant.line - mutant.start
     if offset in shared.get(mutant.function, []):
         return set(reach.seconds)
@@ -124,12 +139,22 @@ def reach_of(
             of_fixtures = sorted(line - start for line in fixture_lines.get(file, ()) if start < line <= end)
             if of_fixtures:
                 shared.setdefault(file, {})[function] = of_fixtures
-    return Reach(sha256, seconds, places, shared)
+    return Reach(sha256, seconds, places, shared, {file: texts_of(file) for file in lines})
 
 
 def functions_of(file: str) -> list[tuple[str, int, int]]:
     """The outermost functions of a file of the package: qualified name, first and last line."""
     return list(_functions(ast.parse((PACKAGE / file).read_text()), ""))
+
+
+@cache
+def texts_of(file: str) -> dict[str, str]:
+    """The hash of the text of each outermost function of a file of the package."""
+    lines = (PACKAGE / file).read_text().splitlines()
+    return {
+        name: hashlib.sha256("\n".join(lines[start - 1 : end]).encode()).hexdigest()[:16]
+        for name, start, end in functions_of(file)
+    }
 
 
 def _functions(node: Any, prefix: str) -> Iterator[tuple[str, int, int]]:

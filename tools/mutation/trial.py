@@ -32,6 +32,13 @@ NO_END = "no end"
 NO_IMPORT = "no import"
 """In place of a test's name: the package cannot be imported."""
 _NOTICED, _NO_VERDICT = 1, 99
+_TIMES, _MORE = 3.0, 20.0
+"""Tests have no end once they took this many times their recorded processor time, and so many seconds more, in which
+shared fixtures are made."""
+_IMPORT = 60.0
+"""Seconds more where the package is imported anew."""
+_WAITING = 3.0
+"""Times the same limit on the clock: a fault that waits for ever takes no processor time, and others use the cores."""
 
 
 class ChosenTests:
@@ -85,14 +92,17 @@ class Trials:
         Args:
             mutant: the fault.
             tests: to run, in this order.
-            seconds: of processor time after which the tests count as endless.
+            seconds: of processor time that they take without a fault, as recorded.
         """
+        limit = _TIMES * seconds + _MORE + (0.0 if mutant.function else _IMPORT)
         while True:
             chosen = [name for name in tests if name in self._items and name not in self._unsound]
             if not chosen:
                 return ""
-            by = self._fork(lambda chosen=chosen: self._run(mutant, chosen), seconds)  # type: ignore[misc]
-            if by in ("", NO_END, NO_IMPORT) or self._is_sound(by, seconds):
+            by = self._fork(lambda chosen=chosen: self._run(mutant, chosen), limit)  # type: ignore[misc]
+            if by == NO_END and self._fork(lambda chosen=chosen: self._run(None, chosen), limit) == NO_END:  # type: ignore[misc]
+                limit *= 2  # they take as long without the fault: the record was made on an idle machine
+            elif by in ("", NO_END, NO_IMPORT) or self._is_sound(by, limit):
                 return by
 
     def _is_sound(self, test: str, seconds: float) -> bool:
@@ -137,14 +147,16 @@ class Trials:
         if process == 0:
             _in_fork(run, self.place / "log.txt", seconds)
         begin = time.monotonic()
-        while True:
-            done, status = os.waitpid(process, os.WNOHANG)
-            late = time.monotonic() - begin > 20 * seconds
-            if done or late:
-                break
-            time.sleep(0.02)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process, signal.SIGKILL)  # what tests started may outlive them
+        try:
+            while True:
+                done, status = os.waitpid(process, os.WNOHANG)
+                late = time.monotonic() - begin > _WAITING * seconds
+                if done or late:
+                    break
+                time.sleep(0.02)
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process, signal.SIGKILL)  # what tests started may outlive them, and tests whoever waits
         if late and not done:
             os.waitpid(process, 0)
             return NO_END
@@ -168,6 +180,7 @@ def _in_fork(run: Callable[[], None], log: Path, seconds: float) -> None:
     code = _NO_VERDICT
     try:
         os.setpgrp()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         with log.open("w") as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from hammingbox.data.dataset import Dataset, Splits
-from hammingbox.data.registry import DATASETS, source_named
+from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, HammingboxError, InputError
 from hammingbox.evaluation.environment import environment
@@ -331,11 +331,3 @@ def checked_victim(
         raise FileError("expected the place of the victim in the record, got none. Name it with --victim or --model.")
     victim = open_model(str(place), schema, named_by_user=named_by_user).victim
     return victim if device is None else victim.to(device)
-
-
-def all_rows(name: str, data_dir: Path | None = None) -> Dataset | None:
-    """The data set a result names, all parts together, to compare clean rows with; None if nothing has this name."""
-    if name not in DATASETS:
-        return None
-    splits = source_named(name).load(data_dir=data_dir)
-    return splits.whole()

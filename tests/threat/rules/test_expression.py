@@ -1,6 +1,7 @@
 """Formulas: what they compute, what they refuse, and that nothing of them is ever executed."""
 
 import contextlib
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -84,6 +85,28 @@ def test_what_is_no_comparison_of_this_table(formula: str) -> None:
     with pytest.raises(InputError, match="expected") as caught:
         comparison(formula, shop())
     assert len(str(caught.value)) < 700
+
+
+@pytest.mark.parametrize(
+    ("formula", "reason"),
+    [
+        ("print(net) > 1", "calls print; known are changed, clean, known, year"),
+        ("min(net) > 1", "calls min; known are"),
+        ("abs(net, tax) > 1", "calls abs; known are"), ("month(net) == 1", "one column of dates"),
+        ("known(net, tax)", "something other than one column"), ("net in tax", "no list after in"),
+        ("net is 1", "compares with something other than"), ("city < 5", "computes with column 'city'"),
+        ("city < country", "compares the size of a text in column 'city'"), ("1 < 2", "names no column"),
+        ('"a" < 1', "computes with a text"), ("net < " + "9" * 400, "too large"), ("net", "is a number"),
+        ("net ** 2 > 1", "something other than columns, numbers"), ('size > "S"', "compares the size of a text"),
+    ],
+)  # fmt: skip
+def test_the_reason_is_said(formula: str, reason: str) -> None:
+    def judge() -> None:
+        expression = Expression(formula, shop())
+        expression.truth(row := rows({})[:, list(expression.columns)], row)
+
+    with pytest.raises(InputError, match=re.escape(reason)):
+        judge()
 
 
 @given(text=st.text(max_size=60))

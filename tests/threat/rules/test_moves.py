@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hammingbox.data.schema import Feature, Schema
 from hammingbox.threat.rules import moves as moves_module
 from hammingbox.threat.rules.derived import Derived
 from hammingbox.threat.rules.determines import Determines
@@ -69,3 +70,16 @@ def test_a_group_that_is_too_large_is_said_to_be(monkeypatch: pytest.MonkeyPatch
     found = moves_of(rules(), x := rows({}), FullSpace(shop()).candidates(x))
     assert not found[0].is_whole
     assert size_of(found) is None
+
+
+@pytest.mark.parametrize(("first", "second", "is_whole"), [(2, 100_000, True), (3, 66_667, False)])
+def test_two_hundred_thousand_joint_values_are_listed(first: int, second: int, is_whole: bool) -> None:
+    features = tuple(
+        Feature(name, tuple(map(str, range(size))), "number") for name, size in (("a", first), ("b", second))
+    )
+    schema = Schema(features, ("no", "yes"))
+    x = torch.zeros(1, 2, dtype=torch.int64)
+    own = Rules(schema, relations=(Formula(schema, "a + b >= 0"),))
+    (found,) = moves_of(own, x, FullSpace(schema).candidates(x))
+    assert found.is_whole is is_whole
+    assert len(found.rows) == (first * second - 1 if is_whole else 0)

@@ -58,8 +58,9 @@ def test_arithmetic_is_pythons() -> None:
 def test_equal_up_to_a_billionth() -> None:
     """Relative to the larger of the two, and absolute below 1."""
     for a, b, wanted in (
-        (1e12, 1e12 + 900, True), (1e12, 1e12 + 1100, False), (0.0, 0.9e-9, True), (0.0, 1.1e-9, False),
-        (-1e12, -1e12 - 900, True), (1.0, -1.0, False), (0.5, 0.5 + 0.9e-9, True), (0.5, 0.5 + 1.1e-9, False),
+        (1e12, 1e12 + 900, True), (1e12, 1e12 + 1100, False), (0.0, 0.9e-9, True), (0.0, 1e-9, True),
+        (0.0, 1.1e-9, False), (-1e12, -1e12 - 900, True), (1.0, -1.0, False), (0.5, 0.5 + 0.9e-9, True),
+        (0.5, 0.5 + 1.1e-9, False),
     ):  # fmt: skip
         assert bool(same(number(a), number(b))) == wanted == bool(same(number(b), number(a)))
 

@@ -1,5 +1,6 @@
 """Relations between columns, judged on whole points."""
 
+import inspect
 import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -160,3 +161,39 @@ def test_a_function_that_answers_nonsense(answer: Any) -> None:
     relation = Function(shop(), "mine:rule", ["net"], answer)
     with pytest.raises(InputError, match="function 'mine:rule'"):
         relation.holds(torch.zeros(3, 1, dtype=torch.int64), torch.zeros(3, 1, dtype=torch.int64))
+
+
+def test_a_tuple_with_an_id_that_its_column_lacks_is_no_other_tuple() -> None:
+    """By its number alone (0, 3) would be (1, 0), and (1, -1) would be (0, 2)."""
+    index = TupleIndex(torch.tensor([[0, 2], [1, 0], [1, 0]]), (2, 3))
+    assert index.rows == 2
+    every = list(itertools.product(range(-1, 3), range(-1, 5)))
+    found = index.find(torch.tensor(every).reshape(4, 6, 2)).flatten().tolist()
+    assert found == [{(0, 2): 0, (1, 0): 1}.get(pair, -1) for pair in every]
+
+
+@pytest.mark.parametrize(
+    ("categories", "on", "place"),
+    [
+        (("0", "1"), None, 1), (("no", "Yes"), None, 1), (("TRUE", "FALSE"), None, 0), (("yes", "1"), None, 1),
+        (("off", "on"), "on", 1), (("Off", "off"), "off", 1), (("yes", "no"), "no", 1),
+    ],
+)  # fmt: skip
+def test_the_value_that_means_on(categories: tuple[str, ...], on: str | None, place: int) -> None:
+    schema = Schema((Feature("a", categories), Feature("b", categories)), ("x", "y"))
+    points = torch.tensor(list(itertools.product((0, 1), repeat=2)))
+    relation = OneHot(schema, ["a", "b"], on)
+    assert torch.equal(relation.holds(points, points), (points == place).sum(1) == 1)
+
+
+@pytest.mark.parametrize("bounds", [(-1, 1), (2, 1), (0, 3), (True, 1), (1, 1.0)])
+def test_bounds_that_no_row_can_keep(bounds: tuple[int, int]) -> None:
+    schema = Schema(tuple(Feature(name, ("0", "1")) for name in "ab"), ("x", "y"))
+    unwrapped = inspect.unwrap(OneHot.__init__)
+    with pytest.raises(InputError, match="expected 0 <= least <= most <= 2"):
+        unwrapped(OneHot.__new__(OneHot), schema, ["a", "b"], None, *bounds)
+    for fits in ((0, 0), (0, 2), (2, 2)):
+        OneHot(schema, ["a", "b"], None, *fits)
+    for wanted in ("on", "2"):
+        with pytest.raises(InputError, match=f"expected the value '{wanted}' in column 'a'"):
+            OneHot(schema, ["a", "b"], wanted)
