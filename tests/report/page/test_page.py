@@ -10,6 +10,7 @@ import pytest
 from hammingbox.attacks import attack_named
 from hammingbox.errors import FileError
 from hammingbox.evaluation.diagnose import Finding
+from hammingbox.report.class_budgets import worst_case_classes
 from hammingbox.report.page.folder import read_contents, write_report
 from hammingbox.report.page.page import Contents, render
 from hammingbox.report.recorded_checks import findings_of
@@ -130,6 +131,14 @@ def test_proofs_are_on_the_page() -> None:
     ]  # fmt: skip
     without = toy_results(LETTERS, attacks=("hotflip",), budgets=(1,))
     assert "proven unbreakable" not in render(Contents([without], [[]]))
+
+
+@pytest.mark.parametrize(("budget", "said"), [(1, "The class that suffers most is"), (5, "No class suffers more")])
+def test_no_class_is_called_the_worst_where_all_are_as_bad(budget: int, said: str) -> None:
+    results = toy_results(TABLE, attacks=("exhaustive",), budgets=(budget,), wrong=0)
+    alike = {line.robust_error.value for line in worst_case_classes(results, "toy")[budget].seen}
+    assert (len(alike) == 1) == (budget == 5)
+    assert said in render(Contents([results], [[]]))
 
 
 def test_goals_are_apart(tmp_path: Path) -> None:
