@@ -115,7 +115,7 @@ def show_totals(classes: ClassRates) -> None:
         say(f"[bold]{plain(first.name)} -> other[/]: {_in_words(first.success)}")
     worst, alike = classes.worst, classes.worst_alike
     if worst is not None and len(alike) == len(classes.seen) > 1:
-        say(f"every class alike: {shown_rate(worst.robust_error)} of {plain(worst.name)} rows wrong before or broken")
+        say(f"every class is as bad as the others: {shown_rate(worst.robust_error)} wrong before or broken")
     elif worst is not None and alike != (first,):
         names = ", ".join(plain(line.name) for line in alike)
         which = "worst class" if len(alike) == 1 else "worst classes"

@@ -23,6 +23,10 @@ Purse = Int64[Tensor, "batch 2"]
 """What each row may spend: changed columns, and ticks."""
 
 
+_PREPARED = 2**21
+"""Options of all rows of a batch up to which lists of the valid ones are kept: 16 bytes each."""
+
+
 @dataclass(frozen=True, eq=False)
 class Candidates:
     """S(x) of a batch.
@@ -126,8 +130,9 @@ class Candidates:
         return self.layout.reduce(self.valid, lambda rectangle: rectangle.sum(-1))
 
     def prepare(self) -> None:
-        """Computes what parts of these rows would compute again and again, see `take`."""
-        _ = self.changeable, self._valid_options
+        """Computes what parts of these rows would compute again and again, see `take`, if that takes little memory."""
+        if self.valid.numel() <= _PREPARED:
+            _ = self.changeable, self._valid_options
 
     @cached_property
     def changeable(self) -> tuple[Int64[Tensor, "batch features"], RowInt]:

@@ -61,8 +61,9 @@ def query_points(
 
     Cost: one forward pass per wanted point.
     """
-    loss = torch.full(wanted.shape, -torch.inf, device=points.device)
-    logits = torch.full((*wanted.shape, best.clean_logits.shape[1]), torch.nan, device=points.device)
+    loss = torch.full(wanted.shape, -torch.inf, dtype=torch.float32, device=points.device)
+    shape = (*wanted.shape, best.clean_logits.shape[1])
+    logits = torch.full(shape, torch.nan, dtype=torch.float32, device=points.device)
     fooled = torch.zeros_like(wanted)
     # One number per point instead of a row and a place: torch looks such an index up in half of the time.
     asked, every = wanted.flatten().nonzero()[:, 0], points.flatten(0, 1)
