@@ -1,5 +1,6 @@
 """`--model` as a user calls it: attack, compare, diagnose, report and verify with a model file and its table."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -67,6 +68,24 @@ def test_compare_and_diagnose_with_a_model_file(table: Table, model: Path, tmp_p
     assert found.exit_code == 0, found.output
     checks = {finding["check"] for finding in json.loads(found.stdout.splitlines()[-1])["findings"]}
     assert "how the model is asked" in checks
+
+
+def test_a_named_model_is_compared_with_its_own_runs_alone(table: Table, model: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.ubj"
+    coded = (table.labels == "good").astype(int)
+    xgboost.XGBClassifier(n_estimators=2, enable_categorical=True, n_jobs=1).fit(table.categorised, coded).save_model(
+        other
+    )
+    where = (table.path, "--label", "risk", "--attacks", "random", "--budgets", 1, "--rows", 8)
+    done = run("compare", *where, "--model", model, "--model", other, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    moved = other.rename(tmp_path / "moved.ubj")
+    checked = run("verify", tmp_path / "out", "--model", moved)
+    assert checked.exit_code == 0, checked.output
+    assert run("verify", tmp_path / "out", "--model", model).exit_code == 1, "the other model is not where it was"
+    assert run("results", "export", tmp_path / "out", "--what", "rows", "--out", tmp_path / "rows.csv").exit_code == 0
+    with (tmp_path / "rows.csv").open() as file:
+        assert {Path(row["victim"]).name for row in csv.DictReader(file)} == {model.name, "other.ubj"}
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,16 @@ def test_a_class_that_is_never_right_is_not_robust() -> None:
     assert found.weighted_success is not None, "a class without attacked rows weighs nothing among attacked rows"
 
 
+def test_a_class_that_is_as_bad_as_the_worst_is_named_beside_it() -> None:
+    assert [line.name for line in rates().worst_alike] == ["fraud"]
+    labels, right = np.array([0, 0, 1, 1, 2, 2]), np.array([True, True, True, False, True, True])
+    broken = np.array([True, True, True, False, True, False])
+    found = class_rates(
+        CLASSES, labels, correct=right, attacked=right, broken=broken, predicted=(labels + broken) % 3, positive="fraud"
+    )
+    assert [line.name for line in found.worst_alike] == ["fraud", "ok"], "2 of 2 rows of both are wrong"
+
+
 def test_a_rate_of_no_rows_is_not_zero() -> None:
     nothing = Rate(0, 0)
     assert nothing.known is None

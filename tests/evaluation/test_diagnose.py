@@ -107,6 +107,7 @@ def test_results_are_checked_against_each_other() -> None:
     assert found(pcaa=[50], ga=[52]) == ["gradient-free attack wins/note"]
     assert found(pcaa=[20], ga=[80]) == ["gradient-free attack wins/warning"]
     assert "random search wins/error" in found(pcaa=[20], random=[30])
+    assert "random search wins/note" in found(pcaa=[20], random=[22]), "two rows in a hundred may be chance"
     assert found(pcaa=[50, 40]) == ["success falls with budget/warning"]
     assert found(pcaa=[50], oracle=[60], exhaustive=[60]) == [], "exact attacks are the limit, not rivals"
     assert found(pcaa=[50], auto=[60]) == [], "auto has gradients among its stages"

@@ -52,21 +52,28 @@ class Evolution(Search):
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Breeds until a row is broken, or its generations or queries are used up."""
+        problem.candidates.prepare()
         visited = Visited(problem.candidates.layout, len(problem))
         genes = random.uniform(self.population, problem.budget, 2)
         fitness = torch.full(genes.shape[:2], -torch.inf, device=genes.device)
+        part, streams = problem, random
         for generation in range(1 + self.generations):
             rows = best.open_rows()
             if len(rows) == 0:
                 break
-            part, parents = problem.take(rows), genes[rows]
-            children = parents if generation == 0 else self._children(parents, fitness[rows], random.select(rows))
-            points = _decode(part, children)
-            if generation > 0:
-                fresh = random.select(rows).uniform(self.population, problem.budget, 2)
+            if len(rows) < len(part):  # rows leave and never come back
+                part, streams = problem.take(rows), random.select(rows)
+            parents = genes[rows]
+            if generation == 0:
+                children = parents
+                points = _decode(part, children)
+            else:
+                children = self._children(parents, fitness[rows], streams)
+                fresh = streams.uniform(self.population, problem.budget, 2)
+                points, instead = _decode(part, torch.cat([children, fresh], 1)).chunk(2, 1)
                 known = visited.knows(rows, visited.keys(points))
                 children = torch.where(known[..., None, None], fresh, children)
-                points = _decode(part, children)
+                points = torch.where(known[..., None], instead, points)
             loss = try_points(problem, best, rows, points, visited.visit(rows, points))
             better = loss > fitness[rows]
             genes[rows] = torch.where(better[..., None, None], children, parents)

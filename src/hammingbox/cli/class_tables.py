@@ -113,9 +113,13 @@ def show_totals(classes: ClassRates) -> None:
     first = classes.of_positive
     if first is not None:
         say(f"[bold]{plain(first.name)} -> other[/]: {_in_words(first.success)}")
-    worst = classes.worst
-    if worst is not None and worst is not first:
-        say(f"worst class: {plain(worst.name)}, {shown_rate(worst.robust_error)} wrong before or broken")
+    worst, alike = classes.worst, classes.worst_alike
+    if worst is not None and len(alike) == len(classes.seen) > 1:
+        say(f"every class is as bad as the others: {shown_rate(worst.robust_error)} wrong before or broken")
+    elif worst is not None and alike != (first,):
+        names = ", ".join(plain(line.name) for line in alike)
+        which = "worst class" if len(alike) == 1 else "worst classes"
+        say(f"{which}: {names}, {shown_rate(worst.robust_error)} wrong before or broken")
     if classes.weighted_success is not None or classes.weighted_robust_error is not None:
         success, error = classes.weighted_success, classes.weighted_robust_error
         say(

@@ -31,7 +31,7 @@ from hammingbox.cli.sampling import DrawHow, RowsPerClass, RowsSeed, sample_from
 from hammingbox.cli.workers import RayAddress, Workers, driver_device, executor_from
 from hammingbox.data.reading import Reading
 from hammingbox.evaluation.diagnose import Finding, by_severity, diagnose_data
-from hammingbox.running.probe import PROBES, probe_victim
+from hammingbox.running.probe import probe_victim, probes_of
 from hammingbox.running.reaching import reaching
 from hammingbox.running.tasks import SpaceChanges
 from hammingbox.settings import MOST_ROWS
@@ -78,7 +78,7 @@ def diagnose(
     opened = model_from(victim, model, task.splits.schema)[0].victim.to(where)
     threats = [ThreatModel(space, budget) for budget in sorted(budgets_from(budgets, space, (1, 2, 3)))]
     with progress() as bars, executor_from(workers, ray, device) as executor:
-        bar = bars.add_task("diagnose", total=len(PROBES) * len(threats))
+        bar = bars.add_task("diagnose", total=len(probes_of(opened)) * len(threats))
 
         def show(name: str, budget: int) -> None:
             bars.update(bar, advance=1, description=f"{name}, {budget_text(budget, space)}")

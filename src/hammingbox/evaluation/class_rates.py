@@ -98,6 +98,12 @@ class ClassRates:
         return max(self.seen, key=lambda line: (line.robust_error.value, line.success.known or 0.0), default=None)
 
     @property
+    def worst_alike(self) -> tuple[ClassRate, ...]:
+        """The classes whose robust error is the highest: the worst one, and those that are as bad."""
+        worst = self.worst
+        return tuple(line for line in self.seen if worst and line.robust_error.value == worst.robust_error.value)
+
+    @property
     def of_headline(self) -> ClassRate | None:
         """The class that a headline is about: the positive one, or else the worst."""
         return self.of_positive or self.worst

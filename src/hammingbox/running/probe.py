@@ -13,8 +13,15 @@ from hammingbox.threat.goal import Goal
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.victims.victim import Victim
 
-PROBES = ("hotflip", "pcaa", "ga", "random")
+_WITH_GRADIENTS = ("hotflip", "pcaa", "ga", "random")
 """Two attacks with gradients and two without: if those without win, the gradients are masked."""
+_BLACK_BOX = ("ga", "local", "random")
+"""Greedy search alone loses to random changes on models with plateaus, such as trees."""
+
+
+def probes_of(victim: Victim) -> tuple[str, ...]:
+    """The attacks that a victim is probed with."""
+    return _WITH_GRADIENTS if victim.has_gradient else _BLACK_BOX
 
 
 def probe_victim(
@@ -42,12 +49,11 @@ def probe_victim(
     if any(finding.severity == "error" for finding in findings):
         return findings
     findings += diagnose_classes(clean_answers(victim, data), data.batch(slice(None), "cpu")[1], data.schema, goal=goal)
-    attacks = {name: attack_named(name) for name in PROBES}
-    usable = {name: attack for name, attack in attacks.items() if victim.has_gradient or not attack.needs_gradient}
+    attacks = {name: attack_named(name) for name in probes_of(victim)}
     rates: dict[tuple[str, int], Rate] = {}
-    for name, attack in usable.items():
+    for name, attack in attacks.items():
         for threat in threats:
             on_attack(name, threat.budget)
             found = evaluate(victim, data, threat, attack, goal=goal, seed=seed, executor=executor)
             rates[name, threat.budget] = found.success_rate
-    return [*findings, *diagnose_results(rates, usable)]
+    return [*findings, *diagnose_results(rates, attacks)]

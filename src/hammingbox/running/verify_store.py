@@ -29,6 +29,7 @@ from hammingbox.threat.rules.function import Keeps
 from hammingbox.threat.space import Space
 from hammingbox.threat.space_json import space_from_json
 from hammingbox.victims.ablated import ablated_as
+from hammingbox.victims.checkpoint import weights_digest
 from hammingbox.victims.open_model import open_model
 from hammingbox.victims.victim import Victim
 
@@ -221,7 +222,7 @@ def verify_store(
         FileError: the store itself cannot be read.
         InputError: it has no such run.
     """
-    victims, read = cache(checked_victim), cache(_read)
+    victims, read, attacked = cache(checked_victim), cache(_read), cache(_attacked)
     parts = []
     with open_store(path, readonly=True) as store, store.snapshot():
         shared = _damage(store)
@@ -230,7 +231,12 @@ def verify_store(
 
         def model_of(facts: Run) -> Victim:
             found = victims(victim or facts.victim, store.schema(facts), device, named_by_user=victim is not None)
-            return ablated_as(facts.model, found)
+            found = ablated_as(facts.model, found)
+            digest = None if victim is None else weights_digest(found)
+            if digest in (None, facts.key.victim_sha256) or digest not in attacked(store):
+                return found
+            # The model that the user names is that of other runs: this one is compared with the one it names itself.
+            return ablated_as(facts.model, victims(facts.victim, store.schema(facts), device, named_by_user=False))
 
         def data_of(facts: Run) -> Splits:
             return read(_reference(facts, data, label, schema), data_dir, facts.key.schema_sha256)
@@ -244,6 +250,14 @@ def verify_store(
             else:
                 parts.append(VerifiedRun(number, _name(facts), _verified(store, facts, model_of, data_of, functions)))
     return VerifiedStore(tuple(parts))
+
+
+def _attacked(store: Store) -> frozenset[str]:
+    """The hashes of all victims of a store; none where its runs cannot be read."""
+    try:
+        return frozenset(run.key.victim_sha256 for run in store.runs())
+    except FileError:
+        return frozenset()
 
 
 def _verified(

@@ -23,6 +23,10 @@ Purse = Int64[Tensor, "batch 2"]
 """What each row may spend: changed columns, and ticks."""
 
 
+_PREPARED = 2**21
+"""Options of all rows of a batch up to which lists of the valid ones are kept: 16 bytes each."""
+
+
 @dataclass(frozen=True, eq=False)
 class Candidates:
     """S(x) of a batch.
@@ -52,8 +56,15 @@ class Candidates:
     def take(self, rows: Shaped[Tensor, "some"]) -> "Candidates":
         """The candidates of some rows."""
         part = Candidates(self.layout, self.ids[rows], self.valid[rows], self.by_category, self.shared)
-        if "counts" in vars(self):  # a search takes parts of the same rows again and again
+        known = vars(self)  # a search takes parts of the same rows again and again
+        if "counts" in known:
             vars(part)["counts"] = self.counts[rows]
+        if "changeable" in known:
+            order, count = self.changeable
+            vars(part)["changeable"] = (order[rows], count[rows])
+        if "_valid_options" in known:
+            options, begin = self._valid_options
+            vars(part)["_valid_options"] = (options, begin[rows])
         return part
 
     def copy(self) -> "Candidates":
@@ -122,6 +133,17 @@ class Candidates:
     def counts(self) -> Int64[Tensor, "batch features"]:
         """How many valid slots each feature has, the clean one included."""
         return self.layout.reduce(self.valid, lambda rectangle: rectangle.sum(-1))
+
+    def prepare(self) -> None:
+        """Computes what parts of these rows would compute again and again, see `take`, if that takes little memory."""
+        if self.valid.numel() <= _PREPARED:
+            _ = self.changeable, self._valid_options
+
+    @cached_property
+    def changeable(self) -> tuple[Int64[Tensor, "batch features"], RowInt]:
+        """Features in order, those that can change before those that cannot, and how many of them can."""
+        able = self.counts > 1
+        return able.long().argsort(dim=1, descending=True, stable=True), able.sum(1)
 
     def select(self, slots: Slots) -> Int64[Tensor, "batch columns"]:
         """The rows that slots stand for."""

@@ -74,6 +74,7 @@ class Frames:
             self._values = [_coded(values, column) for values, column in zip(typed, columns, strict=True)]
         kinds = {values.dtype for values in self._values if isinstance(values, np.ndarray)}
         self._alike = len(kinds) == 1 and all(isinstance(values, np.ndarray) for values in self._values)
+        self._blocks = _blocks_of(self._values) if container == "frame" and _from_blocks() is not None else None
 
     def build(self, ids: Array) -> Any:
         """The table of a batch of rows. It is new: whatever the model writes into it is nobody's.
@@ -93,6 +94,8 @@ class Frames:
             if self.container == "array":
                 return np.ascontiguousarray(block.T)
             return _pandas().DataFrame(block.T, columns=self._index, copy=False)
+        if self._blocks is not None:
+            return self._of_blocks(self._blocks, by_column)
         taken = {
             place: values[codes] if isinstance(values, np.ndarray) else values.take(codes)
             for place, (values, codes) in enumerate(zip(self._values, by_column, strict=True))
@@ -100,6 +103,20 @@ class Frames:
         frame = _pandas().DataFrame(taken, copy=False)
         frame.columns = self._index
         return frame
+
+    def _of_blocks(self, blocks: Sequence[Array], by_column: Array) -> Any:
+        """A frame of columns that need no look at their values: in half of the time of pandas' own constructor."""
+        made, rows = [], by_column.shape[1]
+        for places in blocks:
+            first = self._values[places[0]]
+            if isinstance(first, np.ndarray):
+                block = np.empty((len(places), rows), dtype=first.dtype)
+                for place, row in zip(places.tolist(), block, strict=True):
+                    row[:] = self._values[place][by_column[place]]
+                made.append((block, places))
+            else:
+                made.append((first.take(by_column[places[0]]), places))
+        return _from_blocks()(made, index=_pandas().RangeIndex(rows), columns=self._index)
 
 
 def column_values(feature: Feature, column: ColumnType) -> Array:
@@ -279,6 +296,27 @@ def _common(kinds: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
     if any(kind.kind in "OUSM" for kind in kinds):
         return np.dtype(kinds[0] if len(set(kinds)) == 1 else object)
     return np.result_type(*kinds)
+
+
+def _blocks_of(columns: Sequence[Any]) -> list[Array] | None:
+    """Columns that one block of a frame holds: numbers of one type, or one categorical. None if there are others."""
+    pandas = _pandas()
+    blocks: dict[str | int, list[int]] = {}
+    for place, values in enumerate(columns):
+        plain = isinstance(values, np.ndarray)
+        if not (values.dtype.kind in "iufb" if plain else isinstance(values, pandas.Categorical)):
+            return None
+        blocks.setdefault(str(values.dtype) if plain else place, []).append(place)
+    return [np.array(places, dtype=np.int64) for places in blocks.values()]
+
+
+def _from_blocks() -> Any:
+    """What pandas offers since version 3 to those who know the blocks of a frame; None before."""
+    try:
+        from pandas.api.internals import create_dataframe_from_blocks
+    except ImportError:
+        return None
+    return create_dataframe_from_blocks
 
 
 def _pandas() -> Any:

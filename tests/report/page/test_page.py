@@ -10,6 +10,7 @@ import pytest
 from hammingbox.attacks import attack_named
 from hammingbox.errors import FileError
 from hammingbox.evaluation.diagnose import Finding
+from hammingbox.report.class_budgets import worst_case_classes
 from hammingbox.report.page.folder import read_contents, write_report
 from hammingbox.report.page.page import Contents, render
 from hammingbox.report.recorded_checks import findings_of
@@ -130,6 +131,19 @@ def test_proofs_are_on_the_page() -> None:
     ]  # fmt: skip
     without = toy_results(LETTERS, attacks=("hotflip",), budgets=(1,))
     assert "proven unbreakable" not in render(Contents([without], [[]]))
+
+
+@pytest.mark.parametrize("budget", [1, 5])
+def test_no_class_is_called_the_worst_where_others_are_as_bad(budget: int) -> None:
+    results = toy_results(TABLE, attacks=("exhaustive",), budgets=(budget,), wrong=0)
+    classes = worst_case_classes(results, "toy")[budget]
+    errors = [line.robust_error.value for line in classes.seen]
+    alike = errors.count(max(errors))
+    assert budget == 1 or alike == len(errors) > 1, "with all features changed, every row is broken"
+    page = render(Contents([results], [[]]))
+    assert ("No class suffers more" in page) == (alike == len(errors))
+    assert ("The classes that suffer most are" in page) == (1 < alike < len(errors))
+    assert ("The class that suffers most is" in page) == (alike == 1 < len(errors))
 
 
 def test_goals_are_apart(tmp_path: Path) -> None:

@@ -20,13 +20,11 @@ def read_changes(problem: Problem, genes: Genes) -> tuple[Changes, Changes]:
     A place is scaled by the number of choices: among 4 features that can change, 0.6 is the third one (0.6 * 4 = 2.4).
     """
     candidates = problem.candidates
-    choices = candidates.counts - 1
-    # Features that can change, in order, before those that cannot.
-    able = (choices > 0).long().argsort(dim=1, descending=True, stable=True)
-    place = (genes[..., 0] * (choices > 0).sum(1)[:, None, None]).long()
+    able, count = candidates.changeable
+    place = (genes[..., 0] * count[:, None, None]).long()
     batch, size, budget = place.shape
     feature = able.gather(1, place.flatten(1))
-    count = choices.gather(1, feature)
+    count = candidates.counts.gather(1, feature) - 1
     place = genes[..., 1].flatten(1)
     # Where changes have prices, a point has as many pairs as features, and some of them must be able to change nothing.
     digit = 1 + (place * count).long() if problem.purse is None else (place * (count + 1)).long().minimum(count)

@@ -58,6 +58,8 @@ class Incumbent:
         value, place = loss.masked_fill(met[:, None] & ~fooled, -torch.inf).max(1)
         known = self.fooled[rows]
         better = (met > known) | ((met == known) & (value > self.loss[rows]))
+        if not bool(better.any()):
+            return
         who, place = rows[better], place[better]
         self.slots[who], self.loss[who], self.fooled[who] = points[better, place], value[better], met[better]
 

@@ -1,5 +1,7 @@
 """An additive model of the victim, learned from its answers, that guides a search without a gradient."""
 
+import functools
+
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
@@ -20,6 +22,9 @@ _POOL = 256
 _COMPARED = 2**23
 """Pairs of changes that are compared at once when the model learns."""
 
+_FEW_PLACES = 4
+"""Changes per point up to which each pair of their places is compared in an operation of its own."""
+
 _NOISE = 1e-4
 """Size of the random values that unknown options start with, to break ties randomly, not by index."""
 
@@ -36,6 +41,7 @@ class AdditiveSurrogate(Guide):
 
     def __init__(self, problem: Problem, best: Incumbent, visited: Visited, random: RowRandom) -> None:
         self.layout = problem.candidates.layout
+        problem.candidates.prepare()
         self.best, self.visited = best, visited
         self.budget = problem.budget
         self.few = problem.budget**2 < self.layout.features  # lists of changes are shorter than whole points
@@ -46,7 +52,7 @@ class AdditiveSurrogate(Guide):
 
     def gain(self, problem: Problem, rows: Int64[Tensor, "batch"], here: Slots) -> Gains:  # noqa: ARG002
         """What taking each option adds to each logit."""
-        worth = self.worth[rows]
+        worth = self.worth.index_select(0, rows)
         present = worth.gather(1, (self.layout.starts + here)[..., None].expand(-1, -1, worth.shape[2]))
         return worth - present.index_select(1, self.layout.feature_of)
 
@@ -66,7 +72,14 @@ class AdditiveSurrogate(Guide):
         self, rows: Int64[Tensor, "batch"], options: Int64[Tensor, "batch sets some"]
     ) -> Float[Tensor, "batch sets classes"]:
         """The logits that the model predicts for sets of options."""
-        return self.clean[rows][:, None] + self.worth[rows[:, None, None], options].sum(2)
+        return self.clean.index_select(0, rows)[:, None] + self._worth_of(rows, options).sum(2)
+
+    def _worth_of(
+        self, rows: Int64[Tensor, "batch"], options: Int64[Tensor, "batch sets some"]
+    ) -> Float[Tensor, "batch sets some classes"]:
+        table = self.worth.view(-1, self.worth.shape[2])  # (batch x options, classes)
+        place = rows[:, None, None] * self.layout.options + options
+        return table.index_select(0, place.flatten()).view(*place.shape, -1)
 
     def new_starts(
         self, problem: Problem, rows: Int64[Tensor, "batch"], random: RowRandom, count: int
@@ -169,18 +182,30 @@ class AdditiveSurrogate(Guide):
         """
         table = self.worth.view(-1, self.worth.shape[2])  # (batch x options, classes)
         place = rows[:, None, None] * self.layout.options + options
-        wrong = rise - (table[place] * changed[..., None]).sum(2)
+        wrong = rise - (self._worth_of(rows, options) * changed[..., None]).sum(2)
         count = changed.sum(2).clamp(min=1)
         later, earlier = (torch.where(changed, options, nothing) for nothing in (-1, -2))
-        earlier = earlier.transpose(1, 2)[:, None]  # (batch, 1, changes, earlier points)
-        # Changes are in the order of features, or any change may be the same as any other.
-        same = later[..., None, None] == earlier[:, :, None] if self.few else later[..., None] == earlier
-        shared = same.sum(tuple(range(2, same.dim() - 1)), dtype=wrong.dtype)  # (batch, points, earlier points)
-        seen = (shared / count[:, None]).tril_(-1)
+        seen = self._shared(later, earlier).div_(count[:, None]).tril_(-1)
         if bool(seen.any()):
             wrong = torch.linalg.solve_triangular(seen, wrong, upper=False, unitriangular=True)
         steps = (wrong / count[..., None])[:, :, None] * changed[..., None]
         table.index_add_(0, place.flatten(), steps.flatten(0, 2))
+
+    def _shared(
+        self,
+        later: Int64[Tensor, "batch points changes"],
+        earlier: Int64[Tensor, "batch points changes"],
+    ) -> Float[Tensor, "batch points points"]:
+        """How many changes each point (second axis) shares with each other one (last axis)."""
+        places = range(later.shape[2])
+        if self.few and len(places) <= _FEW_PLACES:
+            # One comparison per pair of places. Summed over an axis, the same numbers take four times as long.
+            pairs = [later[:, :, i, None] == earlier[:, None, :, j] for i in places for j in places]
+            return functools.reduce(torch.add, (pair.to(torch.uint8) for pair in pairs)).to(self.worth.dtype)
+        earlier = earlier.transpose(1, 2)[:, None]  # (batch, 1, changes, earlier points)
+        # Changes are in the order of features, or any change may be the same as any other.
+        same = later[..., None, None] == earlier[:, :, None] if self.few else later[..., None] == earlier
+        return same.sum(tuple(range(2, same.dim() - 1)), dtype=self.worth.dtype)
 
 
 def _changes_to_keep(restarts: RowInt, budget: int) -> RowInt:

@@ -1,5 +1,6 @@
 """The points that each row has tried, so that no query is spent twice."""
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Int64
 from torch import Tensor
@@ -39,8 +40,9 @@ class Visited:
         """Which of these points their rows have tried."""
         if len(rows) == 0:
             return torch.zeros_like(keys, dtype=torch.bool)
-        seen = self._seen[rows, : int(self._used[rows].max())]
-        place = torch.searchsorted(seen, keys.contiguous()).clamp_(max=seen.shape[1] - 1)
+        used = int(self._used.index_select(0, rows).max())
+        seen = self._seen.index_select(0, rows)[:, :used].contiguous()
+        place = torch.searchsorted(seen, keys.contiguous()).clamp_(max=used - 1)
         return seen.gather(1, place) == keys
 
     def add(self, rows: Int64[Tensor, "some"], keys: Keys) -> None:
@@ -50,13 +52,14 @@ class Visited:
         """
         if len(rows) == 0:
             return
-        before = int(self._used[rows].max())
+        before = int(self._used.index_select(0, rows).max())
         self._used[rows] += keys.shape[1]
         after, room = before + keys.shape[1], self._seen.shape[1]
         if after > room:
             more = self._seen.new_full((len(self._seen), max(after, 2 * room) - room), _NO_KEY)
             self._seen = torch.cat([self._seen, more], 1)
-        self._seen[rows, :after] = torch.cat([self._seen[rows, :before], keys], 1).sort(1).values
+        known = self._seen.index_select(0, rows)[:, :before]
+        self._seen[rows, :after] = _sorted(torch.cat([known, keys], 1))
 
     def visit(
         self, rows: Int64[Tensor, "some"], points: Int64[Tensor, "some points features"]
@@ -66,6 +69,13 @@ class Visited:
         new = ~self.knows(rows, keys) & first_in_row(keys)
         self.add(rows, keys)
         return new
+
+
+def _sorted(keys: Keys) -> Keys:
+    """Each row's keys in order. On the CPU, NumPy sorts whole numbers in a third of torch's time."""
+    if keys.device.type == "cpu":
+        return torch.from_numpy(np.sort(keys.numpy(), axis=1))
+    return keys.sort(1).values
 
 
 def first_in_row(keys: Keys) -> Bool[Tensor, "some points"]:

@@ -30,6 +30,14 @@ BINARY = ("parquet", "pdf", "xlsx")
 """Formats that are no text."""
 
 
+def run_facts(run: Run) -> dict[str, Any]:
+    """What every record says about its run: which model was attacked on which data, and how."""
+    return {
+        "run": run.id, "data": run.key.data, "split": run.key.split, "model": run.model, "defence": run.key.defence,
+        "victim": run.victim, "attack": run.name, "budget": run.key.budget, "seed": run.key.seed,
+    }  # fmt: skip
+
+
 def run_record(store: Store, run: Run) -> dict[str, Any]:
     """One flat record: what was run, its rates with their intervals, and its cost."""
     totals = store.totals(run.id)
@@ -38,8 +46,7 @@ def run_record(store: Store, run: Run) -> dict[str, Any]:
     classes = classes_of(store, run, totals)
     worst = classes.worst
     return {
-        "run": run.id, "data": run.key.data, "split": run.key.split, "model": run.model, "defence": run.key.defence,
-        "victim": run.victim, "attack": run.name, "budget": run.key.budget, "seed": run.key.seed,
+        **run_facts(run),
         "goal": goal_in_words(store.goal(run)),
         "space": space_in_words(store.space(run)),
         "clean_error": 1 - totals["correct"] / totals["rows"] if totals["rows"] else None,
@@ -71,10 +78,7 @@ def classes_of(store: Store, run: Run, totals: RunTotals) -> ClassRates:
 
 def class_records(store: Store, run: Run) -> Iterator[dict[str, Any]]:
     """One flat record per class of a run."""
-    facts = {
-        "run": run.id, "data": run.key.data, "model": run.model, "defence": run.key.defence, "attack": run.name,
-        "budget": run.key.budget, "seed": run.key.seed,
-    }  # fmt: skip
+    facts = run_facts(run)
     for line in classes_of(store, run, store.totals_with_directions(run)).lines:
         record = line.to_json()
         becomes = record.pop("becomes")
@@ -105,10 +109,7 @@ def row_records(
         rows: the rows.
         notes: how plausible broken rows are, if that was noted.
     """
-    facts = {
-        "run": run.id, "data": run.key.data, "defence": run.key.defence, "attack": run.name,
-        "budget": run.key.budget, "seed": run.key.seed,
-    }  # fmt: skip
+    facts = run_facts(run)
     codes = status_codes(
         correct=rows.correct.numpy(),
         attacked=rows.attacked.numpy(),

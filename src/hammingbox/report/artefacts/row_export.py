@@ -15,7 +15,7 @@ from jaxtyping import Int64
 from hammingbox.data.schema import Schema
 from hammingbox.errors import FileError, InputError, missing_library
 from hammingbox.evaluation.rows import Rows
-from hammingbox.report.artefacts.export import csv_lines, plausibility_columns, row_parts
+from hammingbox.report.artefacts.export import csv_lines, plausibility_columns, row_parts, run_facts
 from hammingbox.report.recorded_plausibility import PlausibilityNotes, read_notes
 from hammingbox.report.result_set import row_form
 from hammingbox.report.status import STATUSES, status_codes
@@ -161,8 +161,7 @@ def row_table(schema: Schema, run: Run, rows: Rows, notes: PlausibilityNotes) ->
     )
     clean, written = rows.clean.numpy(), rows.adversarial.numpy()
     columns = {
-        "run": constant(run.id), "data": constant(run.key.data), "defence": constant(run.key.defence),
-        "attack": constant(run.name), "budget": constant(run.key.budget), "seed": constant(run.key.seed),
+        **{name: constant(value) for name, value in run_facts(run).items()},
         "row": rows.numbers.numpy(), "label": words(rows.labels.numpy(), schema.classes),
         "status": words(codes, STATUSES), "correct": rows.correct.numpy(), "success": rows.success.numpy(),
         "prediction": words(rows.logits.argmax(1).numpy(), schema.classes), "distance": rows.distance.numpy(),
