@@ -59,9 +59,9 @@ class Candidates:
         known = vars(self)  # a search takes parts of the same rows again and again
         if "counts" in known:
             vars(part)["counts"] = self.counts[rows]
-        if "changeable" in known:
-            order, count = self.changeable
-            vars(part)["changeable"] = (order[rows], count[rows])
+        if "able_features" in known:
+            order, count = self.able_features
+            vars(part)["able_features"] = (order[rows], count[rows])
         if "_valid_options" in known:
             options, begin = self._valid_options
             vars(part)["_valid_options"] = (options, begin[rows])
@@ -137,10 +137,10 @@ class Candidates:
     def prepare(self) -> None:
         """Computes what parts of these rows would compute again and again, see `take`, if that takes little memory."""
         if self.valid.numel() <= _PREPARED:
-            _ = self.changeable, self._valid_options
+            _ = self.able_features, self._valid_options
 
     @cached_property
-    def changeable(self) -> tuple[Int64[Tensor, "batch features"], RowInt]:
+    def able_features(self) -> tuple[Int64[Tensor, "batch features"], RowInt]:
         """Features in order, those that can change before those that cannot, and how many of them can."""
         able = self.counts > 1
         return able.long().argsort(dim=1, descending=True, stable=True), able.sum(1)

@@ -20,7 +20,7 @@ def read_changes(problem: Problem, genes: Genes) -> tuple[Changes, Changes]:
     A place is scaled by the number of choices: among 4 features that can change, 0.6 is the third one (0.6 * 4 = 2.4).
     """
     candidates = problem.candidates
-    able, count = candidates.changeable
+    able, count = candidates.able_features
     place = (genes[..., 0] * count[:, None, None]).long()
     batch, size, budget = place.shape
     feature = able.gather(1, place.flatten(1))
