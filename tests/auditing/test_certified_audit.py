@@ -68,7 +68,8 @@ def test_proofs_are_in_the_store_and_on_the_page(found: Audit) -> None:
         assert {run.name for run in store.runs()} == {"auto", "certify auto"}
     assert verify_store(found.folder).ok
     page = (found.folder / "report.html").read_text()
-    assert "certified" in page.lower()
+    assert "Certified and attacked accuracy" in page
+    assert ">Proven</a>" in page, "the contents lead there"
     words = found._repr_html_()
     assert "proven to hold" in words
     assert found.how_proven in words
