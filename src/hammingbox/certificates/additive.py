@@ -44,6 +44,7 @@ class Additive(Certificate):
     """
 
     exact: ClassVar[bool] = True
+    batch_size: ClassVar[int] = 1024  # it takes parts of a batch as memory allows
 
     def applies_to(self, victim: Victim, space: Space) -> str | None:
         """Models whose logits are sums of scores of features, or of windows of features."""

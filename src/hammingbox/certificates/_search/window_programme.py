@@ -89,7 +89,7 @@ def window_worst_case(model: WindowScores, candidates: Candidates, pairs: Pairs,
     most, changes = exactly.cummax(1)
 
     def points(pair: Int64[Tensor, "batch"], budgets: Int64[Tensor, "batch"]) -> Slots:
-        places = _traced(gains, befores, lasts, pair, changes[pair, budgets])
+        places = _traced(room.scores, befores, lasts, pair, changes[pair, budgets])
         return grid.slots[pairs.rows[pair]].gather(2, places[:, :, None])[:, :, 0]
 
     return WorstCase(clean[:, None] + most[:, 1:], model.tolerance.expand(len(candidates)), points)
@@ -103,9 +103,10 @@ class _Room(NamedTuple):
             before and after the others, which reach beyond the features and score 0: so every feature is in as many
             windows as they are wide.
         gains: what changing a feature adds in every context, the options of the width - 1 features before it, while
-            all features after it are clean. Minus infinity for an option that may not be chosen.
+            all features after it are clean. Minus infinity for an option that may not be chosen. They take the place of
+            the scores, of which those with a clean last option stay.
         befores: for every number of changes, the best value before the next one, by its feature and context.
-        values: in the place of the scores, which nobody needs once the gains are there.
+        values: the gains, added to the best values before them.
     """
 
     scores: Float64[Tensor, "windows_and_more *options pairs"]
@@ -119,13 +120,13 @@ class _Room(NamedTuple):
         context = (options,) * (width - 1)
         shapes = (
             (features + width - 1, *context, options, pairs),
-            (features, *context, options - 1, pairs),
+            (features, *context, options - 1, pairs) if budget > 1 else (0,),
             (budget, features, *context, pairs),
         )
         sizes = [prod(shape) for shape in shapes]
         whole = torch.empty(sum(sizes), dtype=torch.float64, device=grid.ids.device)
-        scores, gains, befores = (part.view(shape) for part, shape in zip(whole.split(sizes), shapes, strict=True))
-        return _Room(scores, gains, befores, whole[: sizes[1]].view(shapes[1]))
+        scores, values, befores = (part.view(shape) for part, shape in zip(whole.split(sizes), shapes, strict=True))
+        return _Room(scores, scores[:features, ..., 1:, :], befores, values)
 
 
 def _fill_scores(room: _Room, model: WindowScores, grid: OptionGrid, pairs: Pairs) -> Float64[Tensor, "pairs"]:
@@ -184,14 +185,14 @@ def _one_change_more(
 
 
 def _traced(
-    gains: Float64[Tensor, "features *context changed pairs"],
+    scores: Float64[Tensor, "windows_and_more *options pairs"],
     befores: Float64[Tensor, "changes features *context pairs"],
     lasts: list[Float64[Tensor, "features pairs"]],
     pair: Int64[Tensor, "batch"],
     changes: Int64[Tensor, "batch"],
 ) -> Int64[Tensor, "batch features"]:
     """The points behind the best values of some pairs, the last change first; options by their place in the grid."""
-    features, width, options, device = len(gains), gains.dim() - 2, gains.shape[-2] + 1, pair.device
+    features, width, options, device = len(lasts[0]), scores.dim() - 2, scores.shape[-2], pair.device
     # All choices of a changed option and of its context, the oldest feature first.
     every = [torch.arange(1, options, device=device), *[torch.arange(options, device=device)] * (width - 1)]
     choices = torch.cartesian_prod(*every).view(-1, width).flip(1)
@@ -200,7 +201,6 @@ def _traced(
     modulus = options ** torch.arange(width + 1, device=device)
     rest = code % modulus[:, None]  # the last 0, 1, ... features of every choice
     context = code // options
-    column = context * (options - 1) + choices[:, -1] - 1
     # The context of the first features reaches beyond them.
     found = torch.zeros(len(pair), width - 1 + features, dtype=torch.int64, device=device)
     window = torch.arange(width, device=device)
@@ -212,7 +212,7 @@ def _traced(
         later = torch.arange(features, device=device)[:, None] >= since
         best = lasts[left - 1][:, own].masked_fill(later, -torch.inf).argmax(0)
         place = torch.where(ahead[rows] < 0, best, ahead[rows])
-        value = _looked_up(befores[left - 1], place, context, own) + _looked_up(gains, place, column, own)
+        value = _looked_up(befores[left - 1], place, context, own) + _looked_up(scores, place, code, own)
         at = place[:, None] + window
         held = (found[rows[:, None], at] @ power)[:, None]
         known = (place + 1 - since).clamp(min=0)  # so many features of the choice are decided
