@@ -63,3 +63,15 @@ def test_bounds_and_points_are_those_of_enumeration(width: int, whole: bool) -> 
         logits = victim(candidates.select_points(pairs.rows, points)).detach().double()
         attained = logits[every, pairs.wins] - logits[every, pairs.loses]
         torch.testing.assert_close(attained, truth[:, radius - 1], atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_rows_in_which_nothing_can_change_keep_their_clean_difference(width: int) -> None:
+    victim, x = _victim(width, seed=0, whole=False), torch.zeros(2, 6, dtype=torch.int64)
+    candidates = MaskedSpace(SCHEMA, immutable=[feature.name for feature in SCHEMA.features]).slots_of(x)
+    pairs = Pairs.of(AnyOther().of(torch.tensor([0, 1]), SCHEMA))
+    found = window_worst_case(WindowScores.of(victim), candidates, pairs, 2)
+    logits, every = victim(x).detach().double()[pairs.rows], torch.arange(len(pairs.rows))
+    clean = (logits[every, pairs.wins] - logits[every, pairs.loses])[:, None].expand(-1, 2)
+    torch.testing.assert_close(found.bounds, clean, atol=1e-4, rtol=0)
+    assert not bool(found.points(every, torch.full_like(every, 2)).any())

@@ -74,6 +74,9 @@ def window_worst_case(model: WindowScores, candidates: Candidates, pairs: Pairs,
     of every tensor, so that all of them are computed side by side.
     """
     grid, width = OptionGrid.of(candidates), model.width
+    if grid.ids.shape[2] == 1:  # nothing can change: an option that may not be chosen stands for what could
+        ids, valid, slots = (part.repeat(1, 1, 2) for part in grid)
+        grid = OptionGrid(ids, valid & (torch.arange(2, device=ids.device) == 0), slots)
     room = _Room.of(grid, width, len(pairs.rows), budget)
     clean = _fill_scores(room, model, grid, pairs)
     _fill_gains(room, grid, pairs)
