@@ -68,7 +68,7 @@ def test_bounds_and_points_are_those_of_enumeration(width: int, whole: bool) -> 
 @pytest.mark.parametrize("width", [1, 3])
 def test_rows_in_which_nothing_can_change_keep_their_clean_difference(width: int) -> None:
     victim, x = _victim(width, seed=0, whole=False), torch.zeros(2, 6, dtype=torch.int64)
-    candidates = MaskedSpace(SCHEMA, immutable=[feature.name for feature in SCHEMA.features]).slots_of(x)
+    candidates = MaskedSpace(SCHEMA, forbidden={"*": ["c1", "c2", "c3"]}).slots_of(x)
     pairs = Pairs.of(AnyOther().of(torch.tensor([0, 1]), SCHEMA))
     found = window_worst_case(WindowScores.of(victim), candidates, pairs, 2)
     logits, every = victim(x).detach().double()[pairs.rows], torch.arange(len(pairs.rows))
