@@ -88,9 +88,10 @@ DATA: dict[str, Callable[[], tuple[Splits, Space]]] = {
 }
 
 
-def _trained(
+def trained(
     splits: Splits, space: Space, model: str, defence: str = "", budget: int = 1, epochs: int = 2, **shape: int
 ) -> Victim:
+    """A model of the zoo after a few epochs, standard or defended."""
     made = build(model, splits.schema, seed=0, **shape)
     config = TrainConfig(epochs=epochs, learning_rate=1e-2, criterion="last")
     if not defence:
@@ -109,15 +110,15 @@ def _xgboost(splits: Splits) -> Victim:
 
 
 VICTIMS: dict[str, Callable[[Splits, Space], Victim]] = {
-    "linear": lambda splits, space: _trained(splits, space, "linear", epochs=4),
-    "windows": lambda splits, space: _trained(splits, space, "windows", "certified", epochs=4, width=2),
-    "shallow": lambda splits, space: _trained(splits, space, "shallow", epochs=4, hidden=8),
+    "linear": lambda splits, space: trained(splits, space, "linear", epochs=4),
+    "windows": lambda splits, space: trained(splits, space, "windows", "certified", epochs=4, width=2),
+    "shallow": lambda splits, space: trained(splits, space, "shallow", epochs=4, hidden=8),
     "xgboost": lambda splits, space: _xgboost(splits),  # noqa: ARG005
-    "mlp": lambda splits, space: _trained(splits, space, "mlp", dim=4, hidden=8),
+    "mlp": lambda splits, space: trained(splits, space, "mlp", dim=4, hidden=8),
     "ablated": lambda splits, space: Ablated(
-        _trained(splits, space, "shallow", "ablation", 0, 4, hidden=16), 4, votes=60
+        trained(splits, space, "shallow", "ablation", 0, 4, hidden=16), 4, votes=60
     ),
-    "cnn": lambda splits, space: _trained(splits, space, "cnn", dim=8, channels=8),
+    "cnn": lambda splits, space: trained(splits, space, "cnn", dim=8, channels=8),
 }
 
 

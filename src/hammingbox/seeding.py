@@ -37,8 +37,8 @@ class RowRandom:
     the same numbers as drawing 5. Micro-batches therefore never change a result.
     """
 
-    def __init__(self, streams: Sequence[np.random.Generator], device: torch.device) -> None:
-        self.streams = list(streams)
+    def __init__(self, source: "_Streams", rows: Sequence[int], device: torch.device) -> None:
+        self._source, self._rows = source, rows
         self.device = device
 
     @classmethod
@@ -48,20 +48,21 @@ class RowRandom:
         Raises:
             InputError: the seed is not a whole number of at least 0.
         """
-        seed = check_seed(seed)
-        content = np.ascontiguousarray(ids.cpu().numpy(), dtype="<i8")
-        keys = (int.from_bytes(blake2b(row.tobytes(), digest_size=16).digest()) for row in content)
-        streams = [np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, key]))) for key in keys]
-        return cls(streams, ids.device)
+        return cls(_Streams(check_seed(seed), ids), range(len(ids)), ids.device)
+
+    @property
+    def streams(self) -> list[np.random.Generator]:
+        """The stream of each row."""
+        return [self._source[row] for row in self._rows]
 
     def select(self, rows: Int64[Tensor, "some"] | Bool[Tensor, "batch"]) -> "RowRandom":
         """The streams of some rows. They are shared with this object: drawing from one advances both."""
         index = rows.nonzero()[:, 0] if rows.dtype == torch.bool else rows
-        return RowRandom([self.streams[i] for i in index.tolist()], self.device)
+        return RowRandom(self._source, [self._rows[i] for i in index.tolist()], self.device)
 
     def exponential(self, *shape: int) -> Float[Tensor, "batch ..."]:
         """Standard exponential noise of this shape for each row."""
-        noise = np.empty((len(self.streams), *shape), dtype=np.float32)
+        noise = np.empty((len(self._rows), *shape), dtype=np.float32)
         for stream, row in zip(self.streams, noise, strict=True):
             stream.standard_exponential(out=row, dtype=np.float32)
         return torch.from_numpy(noise).to(self.device)
@@ -73,10 +74,26 @@ class RowRandom:
 
     def uniform(self, *shape: int) -> Float[Tensor, "batch ..."]:
         """Uniform noise in [0, 1)."""
-        noise = np.empty((len(self.streams), *shape), dtype=np.float32)
+        noise = np.empty((len(self._rows), *shape), dtype=np.float32)
         for stream, row in zip(self.streams, noise, strict=True):
             stream.random(out=row, dtype=np.float32)
         return torch.from_numpy(noise).to(self.device)
+
+
+class _Streams:
+    """The streams of the rows of a batch, each made when it is first drawn from: many searches draw nothing."""
+
+    def __init__(self, seed: int, ids: Ids) -> None:
+        content = np.ascontiguousarray(ids.cpu().numpy(), dtype="<i8")
+        self._seed, self._bytes, self._size = seed, content.tobytes(), content[:1].nbytes
+        self._made: dict[int, np.random.Generator] = {}
+
+    def __getitem__(self, row: int) -> np.random.Generator:
+        if row not in self._made:
+            begin = row * self._size
+            key = int.from_bytes(blake2b(self._bytes[begin : begin + self._size], digest_size=16).digest())
+            self._made[row] = np.random.Generator(np.random.SFC64(np.random.SeedSequence([self._seed, key])))
+        return self._made[row]
 
 
 def torch_generator(seed: int) -> torch.Generator:

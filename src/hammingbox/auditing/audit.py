@@ -52,6 +52,7 @@ def audit(
     seed: int = 0,
     rows_seed: int = 0,
     what_if: int = WHAT_IF,
+    certify: bool = False,
     executor: Executor | None = None,
     on_progress: OnProgress = lambda _name, _budget, _rows: None,
 ) -> Audit:
@@ -84,6 +85,8 @@ def audit(
         seed: of the attacks.
         rows_seed: of the choice of rows.
         what_if: columns that are frozen, one after the other, and attacked again; 0 for none.
+        certify: prove which rows hold, too, by the cheapest methods that apply to the model: `Audit.band` and the
+            report then have certified beside attacked accuracy.
         executor: who computes the batches, such as ``hb.Processes(4)``; this process by default.
         on_progress: called as rows are done, with the attack, the budget and the number of rows.
 
@@ -115,6 +118,7 @@ def audit(
         rows_seed=rows_seed,
         executor=executor,
         what_if=what_if,
+        certify=certify,
     )
     if not isinstance(model, Checkpoint | Victim):  # these were built for the ids of the table
         job = job.reaching(str(model) if isinstance(model, str | Path) else None)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hammingbox.attacks import attack_named
+from hammingbox.auditing.proofs import how_proven, prove
 from hammingbox.auditing.result import Audit
 from hammingbox.data.reading import Reading
 from hammingbox.data.split_rule import SplitRule
@@ -55,6 +56,7 @@ class AuditJob:
         seed: of the attacks.
         rows_seed: of the choice of rows.
         what_if: columns that are frozen, one after the other, to see how far success really falls.
+        certify: prove which rows hold, too.
         batch_size: rows attacked together; it changes speed, not results. 256 by default, fewer with workers.
         memory: bytes for a micro-batch.
         executor: who computes the batches; this process by default.
@@ -72,6 +74,7 @@ class AuditJob:
     seed: int = 0
     rows_seed: int = 0
     what_if: int = WHAT_IF
+    certify: bool = False
     batch_size: int | None = None
     memory: int = DEFAULT_MEMORY
     executor: Executor | None = None
@@ -173,10 +176,14 @@ def run_audit(
     runs = job.comparison()
     with open_store(folder, create=True) as store:
         found = compare_attacks(runs, checkpoint, place, store, on_progress)
+        if job.certify:
+            found = prove(runs, checkpoint, place, store, found, on_progress)
         note_plausibility(store, folder, job.task.whole(ALL))
     measured = _what_if(job, runs, checkpoint, place, found, folder, on_column)
     write_report(folder, queried={found.weights: found.queried})
-    return Audit(found, folder, measured, plausible_results(folder, runs.space, runs.goal, found.weights))
+    plausible = plausible_results(folder, runs.space, runs.goal, found.weights)
+    how = how_proven(checkpoint.victim, runs.space) if job.certify else ""
+    return Audit(found, folder, measured, plausible, how)
 
 
 def _what_if(

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hammingbox.auditing.shown import curves_by_class, frozen_in_words, headline_of, html_by_class
+from hammingbox.auditing.shown import band_in_words, curves_by_class, frozen_in_words, headline_of, html_by_class
 from hammingbox.errors import InputError, unknown_name
 from hammingbox.evaluation.class_rates import ClassRates
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.evaluation.shown import frame_of
 from hammingbox.notebook import Axes, Frame, data_frame
+from hammingbox.report.band import BandLine, band
 from hammingbox.report.comparison import Comparison
 from hammingbox.report.measured_what_if import MeasuredWhatIf
 from hammingbox.report.page.folder import PAGE, read_contents
@@ -28,17 +29,24 @@ class Audit:
         folder: of the store and the report.
         what_if: success on rows of the class of the headline with a column frozen; None where nothing was measured.
         plausible: at each budget, what is left of success when rows that look odd do not count.
+        how_proven: which certificates were tried; empty if none were.
     """
 
     comparison: Comparison
     folder: Path
     what_if: MeasuredWhatIf | None = None
     plausible: Sequence[PlausibleLine] = ()
+    how_proven: str = ""
 
     @property
     def classes(self) -> dict[int, ClassRates]:
         """Every class at every budget: a row is broken when any attack with this or a smaller budget broke it."""
         return self.comparison.summary.classes
+
+    @property
+    def band(self) -> list[BandLine]:
+        """Certified and attacked accuracy at every budget, for all rows and by class; empty where nothing is proven."""
+        return band(self.comparison.summary.results, self.comparison.summary.name)
 
     @property
     def findings(self) -> Sequence[Finding]:
@@ -123,4 +131,5 @@ class Audit:
         doubts = [f"{finding.severity}: {finding.seen}; {finding.means}." for finding in self.findings]
         title = f"{self.comparison.summary.results.data}, {self.comparison.summary.name}. {self.headline}"
         frozen = [] if self.what_if is None else frozen_in_words(self.what_if)
-        return html_by_class(self.classes, title, [*frozen, *doubts])
+        proven = [*band_in_words(self.band), self.how_proven] if self.how_proven else []
+        return html_by_class(self.classes, title, [*frozen, *proven, *doubts])

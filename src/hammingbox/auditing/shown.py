@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from hammingbox.evaluation.class_rates import ClassRate, ClassRates
 from hammingbox.evaluation.shown import interval_in_words, percent
 from hammingbox.notebook import Axes, axes_or_new, html_table
+from hammingbox.report.band import BandLine
 from hammingbox.report.measured_what_if import MeasuredWhatIf
 
 _BECOMES_SHOWN = 2
@@ -62,6 +63,15 @@ def frozen_in_words(measured: MeasuredWhatIf) -> list[str]:
         f"With {name} frozen and the {measured.of} rows attacked again, {percent(line[budget])} in place of {now} fall "
         f"at budget {budget}."
         for name, line in found
+    ]
+
+
+def band_in_words(lines: Sequence[BandLine]) -> list[str]:
+    """One sentence per budget: between which two the robust accuracy lies."""
+    return [
+        f"At budget {line.budget}, {percent(line.certified)} of the rows are right and proven to hold, and "
+        f"{percent(line.attacked)} are right and not broken."
+        for line in lines
     ]
 
 

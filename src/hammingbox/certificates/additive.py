@@ -10,7 +10,7 @@ from torch import Tensor
 
 from hammingbox.certificates._search.one_hot_net import OneHotNet, Terms, one_hot_net
 from hammingbox.certificates._search.pairs import Pairs
-from hammingbox.certificates._search.window_programme import WorstCase, window_worst_case
+from hammingbox.certificates._search.window_programme import WindowScores, WorstCase, window_worst_case
 from hammingbox.certificates.base import Certificate, rounding
 from hammingbox.certificates.result import Claims
 from hammingbox.problem import Problem
@@ -20,7 +20,7 @@ from hammingbox.types import Slots
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.windows import Windows
 
-_ROWS_AT_ONCE = 256
+_ROWS_AT_ONCE = 128
 """Rows of the programme of windows: the tables of a step then fit into the CPU's caches."""
 
 
@@ -44,6 +44,7 @@ class Additive(Certificate):
     """
 
     exact: ClassVar[bool] = True
+    batch_size: ClassVar[int] = 1024  # it takes parts of a batch as memory allows
 
     def applies_to(self, victim: Victim, space: Space) -> str | None:
         """Models whose logits are sums of scores of features, or of windows of features."""
@@ -60,11 +61,12 @@ class Additive(Certificate):
     def run(self, problem: Problem, random: RowRandom) -> Claims:  # noqa: ARG002
         """Worst margins at every budget up to the threat's, and the points that attain them."""
         layout, victim = problem.candidates.layout, problem.victim
-        net = None if isinstance(victim, Windows) else one_hot_net(victim, layout.features)
+        model = WindowScores.of(victim) if isinstance(victim, Windows) else one_hot_net(victim, layout.features)
+        assert model is not None  # `applies_to`
         radius, witness = torch.zeros_like(problem.rows), problem.clean_slots
         bound = torch.zeros(len(problem), dtype=torch.float64, device=radius.device)
         for rows in _parts(problem):
-            radius[rows], witness[rows], bound[rows] = _claims(problem.take(rows), net)
+            radius[rows], witness[rows], bound[rows] = _claims(problem.take(rows), model)
         return Claims(radius, witness, bound)
 
 
@@ -81,13 +83,12 @@ def _parts(problem: Problem) -> Iterator[Int64[Tensor, "some"]]:
         yield from (widest == options).nonzero()[:, 0].split(min(size, _ROWS_AT_ONCE))
 
 
-def _claims(problem: Problem, net: OneHotNet | None) -> tuple[Tensor, Tensor, Tensor]:
+def _claims(problem: Problem, model: OneHotNet | WindowScores) -> tuple[Tensor, Tensor, Tensor]:
     pairs = Pairs.of(problem.goal)
-    if net is None:
-        assert isinstance(problem.victim, Windows)
-        found = window_worst_case(problem.victim, problem.candidates, pairs, problem.budget)
+    if isinstance(model, WindowScores):
+        found = window_worst_case(model, problem.candidates, pairs, problem.budget)
     else:
-        found = linear_worst_case(Terms.of(net, problem.candidates), pairs, problem.budget)
+        found = linear_worst_case(Terms.of(model, problem.candidates), pairs, problem.budget)
     worst, pair = pairs.worst(found.bounds, len(problem))
     radius = (worst <= -found.tolerance[:, None]).long().cumprod(1).sum(1)
     witness = problem.clean_slots

@@ -57,12 +57,14 @@ class Certificate(ABC):
         needs_passes: (class) it asks the victim about many points, so cheaper methods come first.
         randomised: (class) what it proves depends on the seed.
         keeps_rules: (class) it also certifies spaces with prices and relations; the radius is then an amount.
+        batch_size: (class) rows that are certified together unless the user says otherwise.
     """
 
     exact: ClassVar[bool] = False
     needs_passes: ClassVar[bool] = False
     randomised: ClassVar[bool] = False
     keeps_rules: ClassVar[bool] = False
+    batch_size: ClassVar[int] = 256
 
     def __post_init__(self) -> None:
         """Checks the settings.

@@ -1,6 +1,6 @@
 """The certificate `auto`: the cheapest method that applies, and the next one for the rows that it leaves open."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -37,16 +37,32 @@ class Cascade(Certificate):
     A row is handed on until it is proven or broken. Methods that compute with weights come first. Rows that they leave
     open are attacked before they are enumerated, and rows that no method decides are attacked once more with the whole
     budget, so what stays unknown has withstood `auto` as well.
+
+    Attributes:
+        max_passes: forward passes per row at most of the last method, which enumerates.
     """
+
+    max_passes: int = Exact.max_passes
+
+    def __repr__(self) -> str:
+        # Stores hold runs of the default under its short name.
+        return "Cascade()" if self.max_passes == Exact.max_passes else f"Cascade(max_passes={self.max_passes})"
 
     def applies_to(self, victim: Victim, space: Space) -> str | None:
         """Every victim that some method applies to."""
         reasons = [method.applies_to(victim, space) for method in _methods_for(space)]
         return None if any(reason is None for reason in reasons) else reasons[-1]
 
+    def methods(self, victim: Victim, space: Space) -> tuple[Certificate, ...]:
+        """The methods that apply, the cheapest first."""
+        found = (method for method in _methods_for(space) if method.applies_to(victim, space) is None)
+        return tuple(
+            replace(method, max_passes=self.max_passes) if isinstance(method, Exact) else method for method in found
+        )
+
     def chosen_for(self, victim: Victim, space: Space) -> Certificate:
         """The methods that apply, one after the other."""
-        found = tuple(method for method in _methods_for(space) if method.applies_to(victim, space) is None)
+        found = self.methods(victim, space)
         if not found:
             raise InputError(str(self.applies_to(victim, space)))
         return found[0] if found[0].confidence < 1 or len(found) == 1 else Stages(methods=found)

@@ -8,7 +8,7 @@ import typer
 
 from hammingbox.auditing.job import ATTACKS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of, usual_budgets
 from hammingbox.auditing.result import Audit
-from hammingbox.cli.class_tables import show_class_budgets, show_plausible, show_what_if
+from hammingbox.cli.class_tables import show_band, show_class_budgets, show_plausible, show_what_if
 from hammingbox.cli.console import plain, print_json, progress, say
 from hammingbox.cli.findings import exit_if_nothing_attacked, show_findings
 from hammingbox.cli.options import (
@@ -85,6 +85,9 @@ def audit(
             min=0, max=1000, help="Attack again with each of the N most telling columns frozen, to see what that helps."
         ),
     ] = WHAT_IF,
+    certify: Annotated[
+        bool, typer.Option("--certify", help="Prove which rows hold, too, where a method applies to the model.")
+    ] = False,
     immutable: Immutable = None,
     forbid: Forbid = None,
     schema_file: SchemaFile = None,
@@ -119,11 +122,13 @@ def audit(
         seed=seed,
         rows_seed=rows_seed,
         what_if=what_if,
+        certify=certify,
         batch_size=batch_size,
         memory=memory * 2**20,
     )
     job = job.reaching(model)  # refuses what does not fit before a model is opened
-    steps = job.comparison().steps
+    runs = job.comparison()
+    steps = runs.steps + (len(runs.budgets) * len(runs.rows) if certify else 0)
     checkpoint, place = model_from(victim, model, job.task.splits.schema, model_name, quiet=True)
     checkpoint.victim.to(where)
     with progress() as bars, executor_from(workers, ray, device) as executor:
@@ -152,6 +157,8 @@ def _show(found: Audit, folder: Path) -> None:
     show_class_budgets(found.classes)
     for attack, refused, reason in found.comparison.summary.refused:
         say(f"{plain(attack)} at budget {', '.join(map(str, refused))} was refused: {plain(reason)}")
+    if found.how_proven:
+        show_band(found.band, found.how_proven)
     if found.what_if is not None and found.what_if.lines:
         show_what_if(found.what_if)
     if found.plausible:
@@ -164,6 +171,7 @@ def _as_json(found: Audit) -> dict[str, object]:
         "headline": found.headline,
         "budgets": {budget: rates.to_json() for budget, rates in found.classes.items()},
         "what_if": None if found.what_if is None else found.what_if.to_json(),
+        "certified": [line.to_json() for line in found.band] if found.how_proven else None,
         "plausible": {str(line.budget): line.to_json() for line in found.plausible},
         "findings": [f"{finding.severity}: {finding.check}: {finding.seen}" for finding in found.findings],
         "records": str(found.folder / FILE),

@@ -7,6 +7,7 @@ from hammingbox.cli.tables import grid_of
 from hammingbox.evaluation.class_rates import ClassRates
 from hammingbox.evaluation.rates import Rate, WeightedRate
 from hammingbox.report.artefacts.table import MISSING, Column, Table, Value
+from hammingbox.report.band import BandLine
 from hammingbox.report.measured_what_if import MeasuredWhatIf
 from hammingbox.report.plausible_success import PlausibleLine
 
@@ -76,6 +77,26 @@ def class_budgets_table(by_budget: Mapping[int, ClassRates]) -> Table:
     }
     lines = [(line.name, line.rows, _percent(line.recall), *at[line.name]) for line in last.lines if line.name in at]
     return Table("Success by true class, in %", columns, tuple(lines))
+
+
+def show_band(lines: Sequence[BandLine], how: str) -> None:
+    """Prints certified beside attacked accuracy, for all rows and by class, and how rows were proven."""
+    say("[bold]proven[/]: rows that are right and cannot be broken, up to those that are right and were not, in %")
+    if lines:
+        names = list(lines[-1].by_class)
+        columns = (Column.text("budget"), Column.text("all rows"), *(Column.text(name) for name in names))
+        rows = tuple(
+            (str(line.budget), *(_from_to(*rates) for rates in (line.rates, *(line.by_class[name] for name in names))))
+            for line in lines
+        )
+        out.print(grid_of(Table("Certified to attacked accuracy in %", columns, rows)))
+    else:
+        say("no row was proven")
+    say(plain(how))
+
+
+def _from_to(certified: Rate, attacked: Rate) -> str:
+    return f"{100 * certified.value:.1f} to {100 * attacked.value:.1f}"
 
 
 def show_what_if(measured: MeasuredWhatIf) -> None:

@@ -11,7 +11,7 @@ from torch.nn import functional
 from hammingbox.certificates._search.linear_bounds import logit_bounds
 from hammingbox.certificates._search.one_hot_net import Terms, one_hot_net
 from hammingbox.certificates._search.pairs import Pairs
-from hammingbox.certificates._search.window_programme import window_worst_case
+from hammingbox.certificates._search.window_programme import WindowScores, window_worst_case
 from hammingbox.certificates.additive import linear_worst_case
 from hammingbox.data.schema import Schema
 from hammingbox.defences.base import Batch, Defence, Step
@@ -117,7 +117,7 @@ def worst_differences(
     """The largest difference of each pair within each radius, or an upper bound on it, with gradients."""
     if isinstance(victim, Windows):
         with torch.no_grad():
-            found = window_worst_case(victim, candidates, pairs, max(radii))
+            found = window_worst_case(WindowScores.of(victim), candidates, pairs, max(radii))
             number = torch.arange(len(pairs.rows), device=pairs.rows.device)
             slots = {radius: found.points(number, torch.full_like(number, radius)) for radius in radii}
         # The worst case is attained at a point: its gradient is that of the point's margin.

@@ -29,6 +29,24 @@ class BandLine:
     by_class: dict[str, tuple[Rate, Rate]]
     class_mean: float
 
+    @property
+    def rates(self) -> tuple[Rate, Rate]:
+        """Certified and attacked accuracy of all rows."""
+        return self.certified, self.attacked
+
+    def to_json(self) -> dict[str, object]:
+        """Numbers for a script."""
+        return {
+            "budget": self.budget,
+            "certified": self.certified.value,
+            "attacked": self.attacked.value,
+            "class_mean": self.class_mean,
+            "classes": {
+                name: {"rows": certified.rows, "certified": certified.value, "attacked": attacked.value}
+                for name, (certified, attacked) in self.by_class.items()
+            },
+        }
+
 
 def band(results: ResultSet, victim: str) -> list[BandLine]:
     """The band of a victim at every budget, over all attacks and certificates; empty where nothing is proven."""

@@ -31,5 +31,8 @@ class OptionGrid(NamedTuple):
         options = layout.starts[:, None] + torch.where(exists, slots, 0)
         valid = candidates.valid[:, options] & exists
         most = int(candidates.counts.max()) if len(candidates) else 1
-        order = (~valid).to(torch.uint8).argsort(dim=2, stable=True)[:, :, :most]
-        return OptionGrid(candidates.ids[:, options].gather(2, order), valid.gather(2, order), order)
+        place = torch.where(valid, valid.cumsum(2) - 1, most)  # those that are not valid go to a place that is cut off
+        order = torch.zeros(*valid.shape[:2], most + 1, dtype=torch.int64, device=slots.device)
+        order = order.scatter_(2, place, slots.expand_as(place))[:, :, :most].contiguous()
+        ids = candidates.ids.gather(1, (layout.starts[:, None] + order).flatten(1)).view(order.shape)
+        return OptionGrid(ids, slots[:most] < candidates.counts[:, :, None], order)

@@ -44,7 +44,8 @@ def commands(
         options += goal_options(goal)
         method = run.name.removeprefix("certify ")
         if method != run.name and method in CERTIFICATES:
-            line = ["hammingbox", "certify", *place, "--method", method, "--budgets", str(run.key.budget), *options]
+            budget = _listed({run.key.budget}, unit)
+            line = ["hammingbox", "certify", *place, "--method", method, "--budgets", budget, *options]
             default = arguments(repr(CERTIFICATES[method]()))
             line += [word for part in arguments(run.key.attack) if part not in default for word in ("--set", part)]
             lines.append(shlex.join(line))
