@@ -23,6 +23,7 @@ from torch import Tensor
 
 from hammingbox.errors import WorkerError, missing_library
 from hammingbox.running.attempts import reason_of
+from hammingbox.running.carried_rows import Arrays
 from hammingbox.running.dispatch import Computed, Crew, CrewExecutor, Died, Passed, Raised, Report, depth_of
 from hammingbox.running.run_spec import Places, RunSpec
 from hammingbox.running.sending import Key, Packing, Parcel
@@ -128,15 +129,15 @@ class RayWorker:
             return packed_error(error)
         return None
 
-    def compute(self, places: Any) -> tuple[Answer, int]:
-        """A batch, and the passes that it took."""
+    def compute(self, places: Any, rows: Arrays | None) -> tuple[Answer, int]:
+        """A batch, with its rows where the table is not shared, and the passes that it took."""
         passes = 0
 
         def count(rows: int) -> None:
             nonlocal passes
             passes += rows
 
-        return self._bench.compute(torch.from_numpy(np.array(places)), count), passes
+        return self._bench.compute(torch.from_numpy(np.array(places)), rows, count), passes
 
     def _fetch(self, name: Any) -> Tensor:
         """A shared tensor. Tables of ids stay in the memory of the machine, which nobody may write to."""
@@ -226,11 +227,11 @@ class _RayCrew(Crew):
         """Whether some actor is idle, or about to be."""
         return any(actor.can_take for actor in self._actors)
 
-    def give(self, ticket: int, places: Places) -> None:
+    def give(self, ticket: int, places: Places, rows: Arrays | None) -> None:
         """Gives a batch to the actor with the fewest."""
         actor = min((actor for actor in self._actors if actor.can_take), key=lambda actor: len(actor.tickets))
         actor.tickets.append(ticket)
-        actor.answers[actor.handle.compute.remote(places.numpy())] = ticket
+        actor.answers[actor.handle.compute.remote(places.numpy(), rows)] = ticket
 
     def wait(self) -> Report:
         """Waits until an actor answers or is gone."""
