@@ -79,8 +79,8 @@ class Packing:
         return Parcel({key: content for key, (_, content) in self._held.items()}, run, next(self._numbers))
 
     def _part(self, what: str, part: object) -> bytes:
-        is_beyond = isinstance(part, Dataset) and is_carried(part)
-        return self._bytes(what, without_rows(part) if is_beyond else part)
+        sent = without_rows(part) if isinstance(part, Dataset) and is_carried(part) else part
+        return self._bytes(what, sent)
 
     def _bytes(self, what: str, value: object, names: Mapping[int, Key] | None = None) -> bytes:
         file = io.BytesIO()
