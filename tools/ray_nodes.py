@@ -1,12 +1,12 @@
 """Ray nodes on this machine that start and stay also when it is busy."""
 
 import socket
+from collections.abc import Callable
 from time import sleep
 from typing import Any
 
 PATIENCE = {
     "RAY_worker_niceness": "0",
-    "RAY_raylet_start_wait_time_s": "300",
     "RAY_agent_register_timeout_ms": "300000",
     "RAY_worker_register_timeout_seconds": "300",
     "RAY_health_check_initial_delay_ms": "0",
@@ -31,16 +31,21 @@ def ports() -> dict[str, int]:
 
 
 def is_late(error: Exception) -> bool:
-    """Whether Ray gave up starting a node."""
+    """Whether Ray gave up starting a node: its agent has 15 seconds, which no setting changes."""
     return "timed out during startup" in str(error)
 
 
-def start_cluster(cpus: int = 1) -> Any:
-    """A cluster of one node."""
+def start_cluster(cpus: int = 1, tries: int = 1) -> Any:
+    """A cluster of one node.
+
+    Args:
+        cpus: its cores.
+        tries: how often Ray may give up; the last time its error is raised.
+    """
     from ray.cluster_utils import Cluster
 
-    head = {"num_cpus": cpus, "include_dashboard": False, **ports()}
-    return Cluster(initialize_head=True, head_node_args=head)
+    head = {"num_cpus": cpus, "include_dashboard": False}
+    return _patiently(lambda: Cluster(initialize_head=True, head_node_args=head | ports()), tries)
 
 
 def add_node(cluster: Any, tries: int = 1) -> None:
@@ -48,14 +53,17 @@ def add_node(cluster: Any, tries: int = 1) -> None:
 
     Args:
         cluster: where.
-        tries: how often Ray may give up; the last time its error is raised.
+        tries: as `start_cluster`.
     """
-    for left in reversed(range(tries)):
+    _patiently(lambda: cluster.add_node(num_cpus=1, **ports()), tries)
+
+
+def _patiently(start: Callable[[], Any], tries: int) -> Any:
+    while True:
+        tries -= 1
         try:
-            cluster.add_node(num_cpus=1, **ports())
+            return start()
         except Exception as error:
-            if left == 0 or not is_late(error):
+            if tries <= 0 or not is_late(error):
                 raise
             sleep(_PAUSE)
-        else:
-            return

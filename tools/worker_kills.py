@@ -36,6 +36,8 @@ Records = list[tuple[object, ...]]
 
 SIZES = (7, 256)
 """Rows of a batch."""
+TRIES = 8
+"""Starts of a Ray node on a busy machine."""
 
 
 def command(out: Path, rows: int, *more: str) -> list[str]:
@@ -224,13 +226,13 @@ def main() -> None:
             killed("processes-torn", targets, "--workers", "2")
         if "ray" in options.only:
             os.environ.update(PATIENCE)
-            cluster = start_cluster(cpus=2)
+            cluster = start_cluster(cpus=2, tries=TRIES)
             for _ in range(2):
-                add_node(cluster, tries=5)
+                add_node(cluster, tries=TRIES)
 
             def kill_node(_driver: int) -> bool:
                 cluster.remove_node(chance.choice(list(cluster.worker_nodes)), allow_graceful=False)
-                add_node(cluster, tries=5)
+                add_node(cluster, tries=TRIES)
                 return True
 
             for workers in (1, 2, 4):

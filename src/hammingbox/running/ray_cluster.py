@@ -40,8 +40,8 @@ from hammingbox.settings import whole_number
 
 _REACHABLE = 5.0
 """Seconds for a cluster to accept a connection."""
-_PATIENCE = 120.0
-"""Seconds to wait for a free core of the cluster when no actor is there."""
+_PATIENCE = 900.0
+"""Seconds to wait for an actor when there is none: machines of a cloud, and workers of a busy one, start in minutes."""
 _LOOK = 1.0
 """Seconds between two looks at the clock while nothing happens."""
 _FAILED_STARTS = 3
@@ -300,8 +300,8 @@ class _RayCrew(Crew):
             self._alone_since = monotonic()
         elif monotonic() - self._alone_since > _PATIENCE:
             raise WorkerError(
-                f"expected a free core in the Ray cluster, got none for {_PATIENCE:.0f} seconds. See `ray status`; the "
-                "same command goes on when there is one."
+                f"expected an actor to start on a free core of the Ray cluster, got none in {_PATIENCE / 60:.0f} "
+                "minutes. See `ray status`; the same command goes on when there is one."
             )
 
     def close(self) -> None:
