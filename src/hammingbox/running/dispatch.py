@@ -19,8 +19,9 @@ _LEAST_ROWS = 8
 """Batches are not made smaller than this to share them: an attack is slow on few rows."""
 
 
-_FAST = 0.5
-"""A worker whose last batch took fewer seconds gets the next one before it has finished."""
+_FAST = 0.05
+"""A worker whose last batch took fewer seconds gets the next one before it has finished. Asking for it takes a few
+thousandths of a second, so longer batches need not wait behind another one while somebody else is idle at the end."""
 
 
 @dataclass(frozen=True, eq=False)
