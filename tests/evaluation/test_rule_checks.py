@@ -10,7 +10,7 @@ from hammingbox.evaluation.diagnose.rule_checks import diagnose_rules
 from hammingbox.threat.goal import Direction
 from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.rules.derived import Derived
-from hammingbox.threat.rules.prices import ColumnRule
+from hammingbox.threat.rules.prices import CANNOT, ColumnRule
 from hammingbox.threat.rules.rules import Rules
 from hammingbox.threat.rules.unit import Unit
 from hammingbox.threat.space import FullSpace
@@ -42,10 +42,24 @@ def test_rows_without_a_payable_change_are_counted() -> None:
     )
     # Of the two frauds, the first cannot go down from 1, and going up costs at least 5; the third row is no fraud.
     assert found(4, unit=unit, columns=columns) == [
-        "no-change-allowed/note: prices and relations leave 1 of 2 rows no change at all within the largest budget"
+        "budget-too-small/note: the largest budget pays for no change in 1 of 2 rows"
     ]
     assert found(0, unit=unit, columns=columns) == []
     assert found(5, unit=unit, columns=columns) == []
+
+
+def test_rows_without_any_change_are_counted_apart() -> None:
+    frozen = tuple(ColumnRule(name, frozen=True) for name in ("tax", "total"))
+    # The first fraud cannot go down from 1; the second can, at a price that the budget does not pay.
+    columns = (ColumnRule("net", up=CANNOT, down=3, step=Decimal(1)), *frozen)
+    unit = Unit(Decimal(1), "EUR")
+    assert found(4, unit=unit, columns=columns) == [
+        "no-change-allowed/note: the threat leaves 1 of 2 rows no change at all: they are not attackable"
+    ]
+    assert found(2, unit=unit, columns=columns) == [
+        "no-change-allowed/note: the threat leaves 1 of 2 rows no change at all: they are not attackable",
+        "budget-too-small/note: the largest budget pays for no change in 1 of 2 rows",
+    ]
 
 
 def test_derived_values_that_the_table_lacks_are_said() -> None:

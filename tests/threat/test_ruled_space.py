@@ -130,6 +130,42 @@ def test_options_are_exactly_the_rows_that_keep_the_rules(name: str, budget: int
         assert tuple(x.tolist()) in found
 
 
+FROZEN = tuple(ColumnRule(name, frozen=True) for name in ("city", "colour", "country"))
+TIGHT = {
+    # Few rows can become another one, and some only by two changes at once.
+    "two at once": ruled(
+        unit=EURO, columns=(*FROZEN, *PRICES[3:], ColumnRule("total", frozen=True)),
+        relations=(SeenTogether.of_rows(SCHEMA, ["first", "second"], torch.zeros(1, 6).long()),)),
+    "a total that hardly anything has": ruled(
+        unit=EURO, columns=(*FROZEN, *PRICES[3:]), derived=TOTAL, relations=(Formula(SCHEMA, "total == 4"),)),
+    "one change of two": ruled(
+        columns=FROZEN, relations=(*RELATIONS, Formula(SCHEMA, "first + second == total")), changes=1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*SPACES, *TIGHT])
+def test_rows_that_can_become_something_else(name: str) -> None:
+    space = (SPACES | TIGHT)[name]
+    x = every_row()[:: 7 if name in TIGHT else 97]
+    budget = 10_000 if space.unit is not None else len(SCHEMA.features)
+    known = [len(rows_by_the_rules(space, row, budget) - {tuple(row.tolist())}) > 0 for row in x]
+    found = space.candidates(x).changeable
+    assert found.tolist() == known
+    if name in TIGHT:
+        assert 0 < sum(known) < len(known), "both kinds of rows are there"
+    some = torch.tensor([1, 0, 2])
+    assert space.candidates(x).take(some).changeable.tolist() == found[some].tolist()
+
+
+def test_rows_of_which_not_everything_was_tried_count_as_changeable(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = every_row()[::7]
+    before = TIGHT["two at once"].candidates(x).changeable
+    monkeypatch.setattr("hammingbox.threat.ruled_candidates._COMBINATIONS", 2)
+    after = TIGHT["two at once"].candidates(x).changeable
+    assert bool((after >= before).all())
+    assert bool((after & ~before).any())
+
+
 @pytest.mark.parametrize("name", SPACES)
 def test_affordable_points_are_counted(name: str) -> None:
     for budget in (1, 4, 7):

@@ -121,6 +121,9 @@ def _judged_part(
     clean_logits: Logits,
 ) -> AttackResult:
     own = _problem(terms, victim, x, goals, threat)
+    able = own.candidates.changeable
+    if not bool(able.all()):
+        return _judged_some(attack, terms, victim, threat, own, able, clean_logits)
     ledger = Meter(len(x), x.device, terms.queries)
     theirs = replace(
         _copy(own),
@@ -151,7 +154,27 @@ def _judged_part(
         backward=ledger.backward,
         stage=_stage(attack, shown, own),
         proven=_proven(attack, own, ledger, found.settled & (margin <= 0)),
+        attackable=able,
     )
+
+
+def _judged_some(
+    attack: Finder,
+    terms: _Terms,
+    victim: Victim,
+    threat: ThreatModel,
+    own: Problem,
+    able: RowMask,
+    clean_logits: Logits,
+) -> AttackResult:
+    """The result of rows some of which the threat leaves no change: only the others are handed to the attack."""
+    x = own.candidates.clean
+    whole = AttackResult.of_fixed_rows(x, own.clean_slots, own.goal.margin(clean_logits), clean_logits)
+    rows = able.nonzero()[:, 0]
+    if len(rows):
+        part = _judged_part(attack, terms, victim, x[rows], own.goal.take(rows), threat, clean_logits[rows])
+        whole.put(rows, part)
+    return whole
 
 
 def _problem(terms: _Terms, victim: Victim, x: Ids, goals: RowGoals, threat: ThreatModel) -> Problem:

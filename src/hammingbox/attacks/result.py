@@ -26,6 +26,7 @@ class AttackResult:
         backward: backward passes each row cost the attack.
         stage: for an ensemble, the number of the stage that broke the row, or the last one it went through; else 0.
         proven: rows for which every point within the budget was tried and none meets the goal.
+        attackable: rows of which S(x) has another point than the row itself. The others were not handed to the attack.
     """
 
     ids: Ids
@@ -39,6 +40,7 @@ class AttackResult:
     backward: RowInt
     stage: RowInt
     proven: RowMask
+    attackable: RowMask
 
     def __repr__(self) -> str:
         return f"AttackResult({len(self.ids):,} rows, {int(self.success.sum()):,} broken)"
@@ -47,6 +49,24 @@ class AttackResult:
     def success(self) -> RowMask:
         """Rows whose goal is met."""
         return self.margin > 0
+
+    @staticmethod
+    def of_fixed_rows(x: Ids, slots: Slots, margin: RowFloat, logits: Logits) -> "AttackResult":
+        """The result of rows that cannot be attacked: they stay as they are, at no cost."""
+        nothing, no = (
+            torch.zeros(len(x), dtype=torch.int64, device=x.device),
+            torch.zeros_like(margin, dtype=torch.bool),
+        )
+        counts = {name: nothing.clone() for name in ("distance", "cost", "forward", "backward", "stage")}
+        return AttackResult(
+            ids=x.clone(), slots=slots, margin=margin, clean_logits=logits, logits=logits.clone(), proven=no,
+            attackable=no.clone(), **counts,
+        )  # fmt: skip
+
+    def put(self, rows: Int64[Tensor, "some"], found: "AttackResult") -> None:
+        """Writes the result of some rows into this one."""
+        for part in fields(self):
+            getattr(self, part.name)[rows] = getattr(found, part.name)
 
     @staticmethod
     def join(parts: list["AttackResult"]) -> "AttackResult":

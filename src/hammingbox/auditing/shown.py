@@ -18,11 +18,16 @@ def headline_of(by_budget: Mapping[int, ClassRates]) -> str:
     line = largest.of_headline
     if line is None:
         return "no row was attacked"
+    if not line.correct:
+        return f"{line.name}: the model gets none of {line.rows:,} rows right, so none could be attacked"
     if not line.attacked:
-        return f"{line.name}: the model gets {line.correct} of {line.rows} rows right, so none could be attacked"
+        return (
+            f"{line.name}: the model gets {line.correct:,} of {line.rows:,} rows right, and none of them is attackable"
+        )
     parts = [f"{_rate_at(by_budget[budget], line.name)} at budget {budget}" for budget in _ends(by_budget)]
     becomes = " or ".join(name for name, _ in line.becomes[:_BECOMES_SHOWN]) or "another class"
-    return f"{line.name} -> {becomes}: {', '.join(parts)} of the {line.attacked:,} rows that the model gets right"
+    able = "" if line.attacked == line.correct else " and that can be attacked"
+    return f"{line.name} -> {becomes}: {', '.join(parts)} of the {line.attacked:,} rows that the model gets right{able}"
 
 
 def html_by_class(by_budget: Mapping[int, ClassRates], title: str, notes: Sequence[str]) -> str:

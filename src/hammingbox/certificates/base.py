@@ -116,7 +116,8 @@ class Certificate(ABC):
         Args:
             victim: borrowed; given back in the mode it came in. `chosen_for` has accepted it.
             candidates: S(x) of each row.
-            goals: what counts as success for each row. A row without a winning class is proven at once.
+            goals: what counts as success for each row. A row without a winning class, or without
+                a change, is proven at once.
             budget: the largest number of changes, or of ticks where changes have prices.
             seed: with a row's content, decides that row's randomness.
             memory: bytes for a micro-batch.
@@ -135,7 +136,8 @@ class Certificate(ABC):
             begin = perf_counter()
             problem = Problem.of(victim, candidates, goals, budget, memory=memory)
             clean_margin = goals.margin(problem.answers_to_clean()).double()
-            met, searched = clean_margin > 0, (clean_margin <= 0) & goals.possible & (budget > 0)
+            met = clean_margin > 0
+            searched = ~met & goals.possible & candidates.changeable & (budget > 0)
             radius = torch.where(met, -1, torch.full_like(problem.rows, budget))
             witness, bound = problem.clean_slots, clean_margin.clone()
             seconds, confidence = torch.zeros_like(bound), self.confidence

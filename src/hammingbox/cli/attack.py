@@ -141,13 +141,16 @@ def attack(
 
 
 def _show(facts: dict[str, Any], rate: Rate, classes: ClassRates) -> None:
-    attacked = facts["attacked"]
-    whom = "those" if attacked == facts["correct"] else f"the {attacked} of those that the goal is about"
+    attacked, fixed = facts["attacked"], facts["not_attackable"]
+    about = "can be attacked" if fixed else "the goal is about"
+    whom = "those" if attacked == facts["correct"] else f"the {attacked} of those that {about}"
     table = Table(show_header=False, box=None)
     table.add_row("rows", f"{facts['rows']}, {facts['correct']} right before")
     table.add_row("success rate", f"[bold]{shown_rate(rate)}[/] of {whom}{interval(rate)}")
     if facts["proven"]:
         table.add_row("proven", f"{facts['proven']} rows cannot be broken within the budget")
+    if fixed:
+        table.add_row("not attackable", f"{fixed} rows have no change that the threat allows")
     table.add_row("robust error", f"{100 * facts['robust_error']:.1f} % of all rows")
     table.add_row("mean distance", f"{facts['mean_distance']:.2f} changes per broken row")
     table.add_row("passes", f"{facts['forward']:,} forward, {facts['backward']:,} backward")

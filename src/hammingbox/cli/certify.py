@@ -154,14 +154,16 @@ def certify(
 
 def _print(facts: dict[str, Any]) -> None:
     table = Table(title=f"{facts['rows']} rows, {facts['correct']} right before", title_justify="left")
-    for name in ("budget", "certified", "attacked", "proven", "broken", "unknown", "class mean"):
+    fixed = any(line["not_attackable"] for line in facts["by_budget"])
+    counts = ("proven", "broken", "unknown", *(("not attackable",) if fixed else ()))
+    for name in ("budget", "certified", "attacked", *counts, "class mean"):
         table.add_column(name, justify="right")
     for line in facts["by_budget"]:
         table.add_row(
             plain(str(line.get("amount", line["budget"]))),
             f"[bold]{100 * line['certified']:.1f} %[/]",
             f"{100 * line['attacked']:.1f} %",
-            *(str(line[name]) for name in ("proven", "broken", "unknown")),
+            *(str(line[name.replace(" ", "_")]) for name in counts),
             f"{100 * line['class_mean']:.1f} %",
         )
     out.print(table)

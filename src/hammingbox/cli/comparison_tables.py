@@ -68,6 +68,8 @@ def status_table(summary: VictimSummary) -> Table:
         ("proven", *(line.proven for line in summary.worst)),
         ("unknown", *(line.unknown for line in summary.worst)),
     )
+    if any(line.not_attackable for line in summary.worst):
+        lines = (*lines, ("not attackable", *(line.not_attackable for line in summary.worst)))
     return Table("Rows in the worst case over all attacks", columns, lines)
 
 

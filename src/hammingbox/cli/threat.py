@@ -169,7 +169,7 @@ def _show_row(read: ThreatFile, space: Space, data: Dataset, number: int, *, as_
         say(f"breaks {plain(name)} itself")
     size = size_of(moves)
     say("S(x): too large to list" if size is None else f"S(x): {_count(size)} rows, this one included")
-    if size == 1:
+    if not bool(RuledSpace(space, rules).candidates(x).changeable[0]):
         say("this row cannot be attacked: no change is allowed")
     if allowance is not None:
         say(f"worth attacking up to {plain(_amount(int(allowance[0]), rules.unit))}")

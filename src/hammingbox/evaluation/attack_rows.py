@@ -8,12 +8,10 @@ from hammingbox.attacks.base import Attack
 from hammingbox.attacks.judge import check_answers, judged
 from hammingbox.attacks.result import AttackResult
 from hammingbox.data.dataset import Dataset
-from hammingbox.data.schema import Schema
 from hammingbox.evaluation.accuracy import is_right
 from hammingbox.evaluation.rows import Rows
 from hammingbox.threat.goal import Goal
 from hammingbox.threat.threat_model import ThreatModel
-from hammingbox.types import Labels, RowMask
 from hammingbox.victims.ask_alike import ask_alike
 from hammingbox.victims.frozen import frozen_eval
 from hammingbox.victims.victim import Victim
@@ -22,7 +20,7 @@ from hammingbox.victims.victim import Victim
 def attack_rows(
     victim: Victim, data: Dataset, threat: ThreatModel, attack: Attack, goal: Goal, *, seed: int, memory: int
 ) -> Rows:
-    """Attacks the rows of one batch that the victim gets right, on the victim's device.
+    """Attacks the rows of one batch that the victim gets right and that can be attacked, on the victim's device.
 
     A clean row goes through the victim once here; the attack is charged for that pass and does not repeat it. Each row
     that the attack changed goes through once more, to recount what came out, and a few clean rows do, to see that the
@@ -61,13 +59,9 @@ def attack_rows(
     return rows.as_recorded()
 
 
-def attackable(correct: RowMask, labels: Labels, goal: Goal, schema: Schema) -> RowMask:
-    """Rows that are attacked: right before, and of a class for which the goal is possible."""
-    return correct & goal.of(labels, schema).possible
-
-
 def _put(rows: Rows, chosen: Shaped[Tensor, "some"], found: AttackResult) -> None:
     rows.adversarial[chosen], rows.logits[chosen] = found.ids, found.logits
     rows.success[chosen], rows.distance[chosen], rows.margin[chosen] = found.success, found.distance, found.margin
     rows.forward[chosen], rows.backward[chosen], rows.stage[chosen] = found.forward, found.backward, found.stage
-    rows.proven[chosen] = found.proven
+    rows.proven[chosen] = found.proven | ~found.attackable
+    rows.attacked[chosen] = found.attackable

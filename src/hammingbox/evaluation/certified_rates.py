@@ -32,7 +32,8 @@ class CertifiedRates:
     def certified(self, budget: int, label: int | None = None) -> Rate:
         """Rows that are right and cannot be broken within the budget, over all rows (of a class).
 
-        A row whose class the goal leaves alone counts by its clean prediction.
+        A row that is not attacked, since the goal leaves its class alone or the threat leaves it no change, counts by
+        its clean prediction.
         """
         rows = self.rows[budget]
         return self._rate(rows, rows.correct & (rows.proven | ~rows.attacked), label)
@@ -65,9 +66,10 @@ class CertifiedRates:
             "certified_interval": list(certified.interval),
             "attacked": self.attacked(budget).value,
             "class_mean": self.class_mean(budget),
-            "proven": int(rows.proven.sum()),
+            "proven": int((rows.proven & rows.attacked).sum()),
             "broken": int(rows.success.sum()),
             "unknown": int(rows.unknown.sum()),
+            "not_attackable": int(rows.not_attackable.sum()),
             "classes": {
                 self.schema.classes[label]: {
                     "rows": self.certified(budget, label).rows,

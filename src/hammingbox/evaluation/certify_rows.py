@@ -35,11 +35,12 @@ def certify_rows(
     adversarial, after = x.clone(), logits.clone()
     proven, broken = torch.zeros_like(correct), torch.zeros_like(correct)
     forward, distance = torch.zeros_like(y), torch.zeros_like(y)
+    candidates = threat.space.slots_of(x)
+    proven |= attacked & ~candidates.changeable  # by there being nothing to try
+    attacked &= candidates.changeable
     rows = attacked.nonzero()[:, 0]
     if len(rows):
-        found = method.certify(
-            victim, threat.space.slots_of(x[rows]), goals.take(rows), threat.budget, seed=seed, memory=memory
-        )
+        found = method.certify(victim, candidates.take(rows), goals.take(rows), threat.budget, seed=seed, memory=memory)
         proven[rows], broken[rows] = found.proven, found.broken
         adversarial[rows], forward[rows], distance[rows] = found.ids, found.forward, found.distance
         changed = broken.nonzero()[:, 0]

@@ -42,7 +42,7 @@ class Evaluation:
 
     @property
     def success_rate(self) -> Rate:
-        """Rows that were broken, over rows that were attacked: right before, and with a goal that is possible."""
+        """Rows that were broken, over rows that were attacked: right before, and with a goal and a change to try."""
         return self.rows.success_rate
 
     @property

@@ -16,8 +16,8 @@ from hammingbox.types import Ids, Labels, Logits, RowFloat, RowInt, RowMask
 class Rows:
     """What happened to each row, on the CPU.
 
-    Rows that the victim got wrong before, and rows for which the goal is impossible, are not attacked: their distance
-    and cost are 0.
+    Rows that the victim got wrong before, rows for which the goal is impossible, and rows that the threat leaves no
+    change are not attacked: their distance and cost are 0.
 
     Attributes:
         numbers: number of each row in its source.
@@ -34,7 +34,8 @@ class Rows:
         forward: forward passes the attack took.
         backward: backward passes the attack took.
         stage: which stage of an ensemble broke the row or came last; 0 for an attack of one stage.
-        proven: every point within the budget was tried and none meets the goal (the row is *proven*).
+        proven: no point within the budget meets the goal: every one was tried (the row is *proven*), or there is none
+            but the row itself (it is *not attackable*, and not attacked).
     """
 
     numbers: RowInt
@@ -82,13 +83,18 @@ class Rows:
         return self.attacked & ~self.success & ~self.proven
 
     @property
+    def not_attackable(self) -> RowMask:
+        """Rows that were right before and whose goal is possible, but which the threat leaves no change at all."""
+        return self.proven & ~self.attacked
+
+    @property
     def accuracy(self) -> Rate:
         """Rows the victim got right before, over all rows."""
         return Rate(int(self.correct.sum()), len(self))
 
     @property
     def success_rate(self) -> Rate:
-        """Rows that were broken, over rows that were attacked: right before, and with a goal that is possible."""
+        """Rows that were broken, over rows that were attacked: right before, and with a goal and a change to try."""
         return Rate(int(self.success.sum()), int(self.attacked.sum()))
 
     @property
@@ -104,7 +110,8 @@ class Rows:
             "correct": self.accuracy.hits,
             "attacked": self.success_rate.rows,
             "success": self.success_rate.hits,
-            "proven": int(self.proven.sum()),
+            "proven": int((self.proven & self.attacked).sum()),
+            "not_attackable": int(self.not_attackable.sum()),
             "success_rate": self.success_rate.known,
             "success_interval": self.success_rate.known_interval,
             "robust_error": self.robust_error.known,

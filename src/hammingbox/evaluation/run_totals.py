@@ -10,7 +10,9 @@ from hammingbox.evaluation.class_rates import ClassRates, lines_of
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
 
-COUNTS = ("rows", "correct", "attacked", "broken", "proven", "wrong", "distance", "forward", "backward")
+COUNTS = (
+    "rows", "correct", "attacked", "broken", "proven", "not_attackable", "wrong", "distance", "forward", "backward",
+)  # fmt: skip
 """What is added up by class: `wrong` are rows wrong with or without the attack, `distance` is that of broken rows."""
 
 
@@ -35,7 +37,8 @@ class RunTotals:
         """Adds rows."""
         labels, broken, classes = rows.labels.numpy(), rows.success.numpy(), len(self.counts)
         values = (
-            np.ones(len(rows), np.int64), rows.correct, rows.attacked, broken, rows.proven,
+            np.ones(len(rows), np.int64), rows.correct, rows.attacked, broken,
+            rows.proven & rows.attacked, rows.not_attackable,
             ~rows.correct | rows.success, rows.distance.numpy() * broken, rows.forward, rows.backward,
         )  # fmt: skip
         np.add.at(self.counts, labels, np.stack([np.asarray(part).astype(np.int64) for part in values], 1))
@@ -69,6 +72,7 @@ class RunTotals:
             "attacked": success.rows,
             "success": success.hits,
             "proven": self["proven"],
+            "not_attackable": self["not_attackable"],
             "success_rate": success.known,
             "success_interval": success.known_interval,
             "robust_error": error.known,

@@ -11,9 +11,9 @@ from hammingbox.evaluation.rows import Rows
 from hammingbox.notebook import Axes, Frame, axes_or_new, data_frame, html_table
 from hammingbox.types import RowMask
 
-STATUS = ("wrong before", "broken", "proven", "unknown", "not attacked")
+STATUS = ("wrong before", "broken", "proven", "unknown", "not attackable", "not attacked")
 """What may have happened to a row."""
-_COLOURS = ("#999999", "#D55E00", "#009E73", "#56B4E9", "#DDDDDD")
+_COLOURS = ("#999999", "#D55E00", "#009E73", "#56B4E9", "#C5D9CE", "#DDDDDD")
 """One for each status; people with any colour vision tell them apart."""
 _CONTENTS = ("outcome", "clean", "adversarial")
 _CHANGES_SHOWN = 20
@@ -21,8 +21,14 @@ _CHANGES_SHOWN = 20
 
 def status_of(rows: Rows) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The index in `STATUS` of what happened to each row."""
-    masks = (~rows.correct, rows.success, rows.proven & ~rows.success, rows.unknown)
-    return np.select([mask.numpy() for mask in masks], range(4), default=4)
+    masks = (
+        ~rows.correct,
+        rows.success,
+        rows.proven & rows.attacked & ~rows.success,
+        rows.unknown,
+        rows.not_attackable,
+    )
+    return np.select([mask.numpy() for mask in masks], range(5), default=5)
 
 
 def frame_of(rows: Rows, schema: Schema, contents: str = "outcome") -> Frame:
@@ -121,4 +127,4 @@ def bars_by_class(rows: Rows, schema: Schema, title: str, axes: Axes | None = No
 def _line(name: str, rows: Rows) -> tuple[object, ...]:
     rate = rows.success_rate
     counts = (f"{len(rows):,}", f"{rows.accuracy.hits:,}", f"{rate.rows:,}", f"{rate.hits:,}")
-    return (name, *counts, percent(rate), interval_in_words(rate), f"{int(rows.proven.sum()):,}")
+    return (name, *counts, percent(rate), interval_in_words(rate), f"{int((rows.proven & rows.attacked).sum()):,}")

@@ -28,6 +28,7 @@ from hammingbox.errors import HammingboxError
 from hammingbox.evaluation.accuracy import is_right
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.verify_proofs import refuted
+from hammingbox.evaluation.verify_summary import disagreements
 from hammingbox.problem import Problem
 from hammingbox.threat.goal import Goal, RowGoals
 from hammingbox.threat.space import Space
@@ -166,7 +167,7 @@ def verify_claims(claims: Claims, victim: Victim | None, *, data: Dataset | None
             compared.
         data: clean rows and labels are compared with it; without it, they cannot be compared.
     """
-    problems, features = [*_totals(claims), *_repeats(claims)], len(claims.schema.features)
+    problems, features = _repeats(claims), len(claims.schema.features)
     if claims.space.unit is None and claims.budget > features:  # no run can have had it
         problems.append(f"expected a budget of at most {features} changed features, got {claims.budget}")
         claims = replace(claims, budget=features)
@@ -176,14 +177,14 @@ def verify_claims(claims: Claims, victim: Victim | None, *, data: Dataset | None
     else:
         problems += _compare_with_data(claims, data)
     rows = _Findings(claims)
-    inside = torch.cat(
-        [torch.empty(0, dtype=torch.bool, device="cpu")]
-        + [claims.space.candidates(claims.clean[i]).contains(claims.adversarial[i]) for i in _batches(claims)]
-    )
+    inside, changeable = _by_the_space(claims)
     distance = claims.space.distance(claims.clean, claims.adversarial)
     affordable = claims.space.affords(claims.clean, claims.adversarial, claims.budget)
     goals = claims.goal.of(claims.labels, claims.schema)
-    attacked = claims.correct & goals.possible
+    tried = claims.correct & goals.possible
+    attacked, fixed = tried & changeable, tried & ~changeable
+    if claims.said is not None:
+        problems += disagreements(claims.said, _totals(claims, attacked))
     rows.add("outside S(x)", ~inside)
     rows.add(_above_budget(claims), ~affordable)
     rows.add("another distance than recorded", distance != claims.distance)
@@ -192,7 +193,8 @@ def verify_claims(claims: Claims, victim: Victim | None, *, data: Dataset | None
     rows.add("claimed as broken but was not attacked", claims.success & ~attacked)
     rows.add("changed but was not attacked", ~attacked & (distance > 0))
     rows.add("has passes but was not attacked", ~attacked & ((claims.forward > 0) | (claims.backward > 0)))
-    rows.add("claimed as proven but is broken or was not attacked", claims.proven & (claims.success | ~attacked))
+    rows.add("claimed as proven but is broken or was not attacked", claims.proven & (claims.success | ~tried))
+    rows.add("cannot be attacked, since no change is allowed, but is not recorded so", fixed & ~claims.proven)
     good, ties = claims.success & inside & affordable, torch.zeros_like(claims.success)
     if victim is None:
         missing.append("the victim: its answers were not recomputed")
@@ -216,6 +218,17 @@ def verify_claims(claims: Claims, victim: Victim | None, *, data: Dataset | None
         problems=(*problems, *rows.problems),
         missing=tuple(missing),
     )
+
+
+def _by_the_space(claims: Claims) -> tuple[RowMask, RowMask]:
+    """Rows whose adversarial row lies in S(x), and rows of which S(x) has another point than the row itself."""
+    inside, changeable = [], []
+    for rows in _batches(claims):
+        candidates = claims.space.candidates(claims.clean[rows])
+        inside.append(candidates.contains(claims.adversarial[rows]))
+        changeable.append(candidates.changeable)
+    none = torch.empty(0, dtype=torch.bool, device="cpu")
+    return torch.cat([none, *inside]), torch.cat([none, *changeable])
 
 
 def _above_budget(claims: Claims) -> str:
@@ -281,7 +294,7 @@ def _passes_hold(rows: _Findings, claims: Claims, victim: Victim, attacked: RowM
     enumerates = isinstance(claims.attack, Exhaustive | Auto)
     goals = claims.goal.of(claims.labels, claims.schema)
     if claims.certificate is not None:
-        _proofs_hold(rows, claims, victim, goals)
+        _proofs_hold(rows, claims, victim, goals, attacked)
         return
     for part in at.split(512):
         candidates = claims.space.candidates(claims.clean[part])
@@ -314,9 +327,9 @@ def _passes_hold(rows: _Findings, claims: Claims, victim: Victim, attacked: RowM
             add("more passes than its attack makes", (forward > formula.forward) | (backward > formula.backward))
 
 
-def _proofs_hold(rows: _Findings, claims: Claims, victim: Victim, goals: RowGoals) -> None:
+def _proofs_hold(rows: _Findings, claims: Claims, victim: Victim, goals: RowGoals, attacked: RowMask) -> None:
     """Proves again what a certificate claims."""
-    at = claims.proven.nonzero()[:, 0]
+    at = (claims.proven & attacked).nonzero()[:, 0]
     if len(at) == 0 or claims.certificate is None:
         return
     wrong, reason = refuted(
@@ -341,20 +354,18 @@ def _answers(victim: Victim, claims: Claims, ids: Ids) -> Logits:
     return torch.cat(parts) if parts else empty
 
 
-def _totals(claims: Claims) -> list[str]:
-    """Compares a summary with its rows: counts, rates, denominators and intervals."""
-    if claims.said is None:
-        return []
-    attacked = claims.correct & claims.goal.of(claims.labels, claims.schema).possible
+def _totals(claims: Claims, attacked: RowMask) -> dict[str, Any]:
+    """What a summary of the rows says, recomputed: counts, rates, denominators and intervals."""
     rate = Rate(int(claims.success.sum()), int(attacked.sum()))
     error = Rate(int((~claims.correct | claims.success).sum()), len(claims.labels))
     broken = claims.distance[claims.success].double()
-    true = {
+    return {
         "rows": len(claims.labels),
         "correct": int(claims.correct.sum()),
         "attacked": rate.rows,
         "success": rate.hits,
-        "proven": int(claims.proven.sum()),
+        "proven": int((claims.proven & attacked).sum()),
+        "not_attackable": int((claims.proven & ~attacked).sum()),
         "success_rate": rate.known,
         "success_interval": rate.known_interval,
         "robust_error": error.known,
@@ -364,25 +375,6 @@ def _totals(claims: Claims) -> list[str]:
         "backward": int(claims.backward.sum()),
         "budget": claims.budget,
     }
-    return [
-        f"expected {name} {_shown(claims.said[name])} as in the summary, got {_shown(value)} from the rows"
-        for name, value in true.items()
-        if name in claims.said and not _agree(claims.said[name], value)
-    ]
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _agree(said: Any, true: Any) -> bool:
-    if true is None:  # of no rows; earlier versions wrote 0, and [0, 1] for an interval
-        return said is None or said in (0.0, [0.0, 1.0])
-    if isinstance(true, list):
-        return isinstance(said, list) and len(said) == len(true) and all(map(_agree, said, true))
-    if isinstance(said, bool) or not isinstance(said, int | float):
-        return False
-    return said == true if isinstance(true, int) else abs(said - true) <= 1e-9
 
 
 def _repeats(claims: Claims) -> list[str]:

@@ -184,6 +184,7 @@ def _added_worst(one: Sequence[WorstCase], two: Sequence[WorstCase]) -> list[Wor
             robust_error=_sum(known.robust_error, line.robust_error),
             clean_error=_sum(known.clean_error, line.clean_error),
             proven=known.proven + line.proven,
+            not_attackable=known.not_attackable + line.not_attackable,
         )  # fmt: skip
     return [found[budget] for budget in sorted(found)]
 

@@ -81,7 +81,8 @@ def _rows(results: ResultSet, victim: str) -> list[Finding]:
         found.append(unequal_rows(short, len(runs), rows))
     if runs:
         longest = max(runs, key=lambda run: run.success_rate.rows)
-        found += diagnose_denominator(longest.success_rate, rows=rows, correct=longest.summary["correct"])
+        correct, fixed = longest.summary["correct"], longest.summary["not_attackable"]
+        found += diagnose_denominator(longest.success_rate, rows=rows, correct=correct, fixed=fixed)
     return found
 
 

@@ -9,12 +9,12 @@ from jaxtyping import Bool, Int64
 from hammingbox.report.result_set import ResultSet
 from hammingbox.report.run_rows import RunRows
 
-STATUSES = ("broken", "proven", "unknown", "wrong before", "not attacked")
+STATUSES = ("broken", "proven", "unknown", "wrong before", "not attackable", "not attacked")
 """By status code. Broken: the attack met its goal. Proven: nothing within the budget meets it. Unknown: attacked, and
-neither broken nor proven. Wrong before: the victim was wrong without an attack. Not attacked: the goal is impossible
-for the row, such as a target that is its own class."""
+neither broken nor proven. Wrong before: the victim was wrong without an attack. Not attackable: the threat leaves the
+row no change. Not attacked: the goal is impossible for the row, such as a target that is its own class."""
 
-BROKEN, PROVEN, UNKNOWN, WRONG_BEFORE, NOT_ATTACKED = range(len(STATUSES))
+BROKEN, PROVEN, UNKNOWN, WRONG_BEFORE, NOT_ATTACKABLE, NOT_ATTACKED = range(len(STATUSES))
 
 
 def status_codes(
@@ -25,8 +25,9 @@ def status_codes(
     proven: Bool[np.ndarray, "rows"],
 ) -> Int64[np.ndarray, "rows"]:
     """The status of each row as a place in `STATUSES`."""
-    conditions = [broken, proven, attacked, ~correct]
-    return np.select(conditions, [BROKEN, PROVEN, UNKNOWN, WRONG_BEFORE], NOT_ATTACKED).astype(np.int64)
+    conditions = [broken, proven & attacked, proven, attacked, ~correct]
+    codes = [BROKEN, PROVEN, NOT_ATTACKABLE, UNKNOWN, WRONG_BEFORE]
+    return np.select(conditions, codes, NOT_ATTACKED).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

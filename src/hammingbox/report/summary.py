@@ -102,6 +102,7 @@ class WorstCase:
         clean_error: rows wrong before, over all rows.
         strongest: the single attack that broke most rows at exactly this budget.
         proven: attacked rows that are not broken and proven unbreakable within this or a larger budget.
+        not_attackable: rows that were right before and that the threat leaves no change.
     """
 
     budget: int
@@ -110,6 +111,7 @@ class WorstCase:
     clean_error: Rate
     strongest: str
     proven: int
+    not_attackable: int = 0
 
     @property
     def unknown(self) -> int:
@@ -163,6 +165,7 @@ class VictimSummary:
                     clean_error=Rate(wrong, seen),
                     strongest=max(here, key=lambda run: run.success_rate.known or 0.0).facts.attack,
                     proven=int((rows.proven & rows.attacked & ~rows.broken).sum()),
+                    not_attackable=int((rows.proven & ~rows.attacked).sum()),
                 )
             )
         return lines

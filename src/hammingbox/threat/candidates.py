@@ -114,6 +114,11 @@ class Candidates:
         return self.valid & (self.layout.slot_of != 0)
 
     @cached_property
+    def changeable(self) -> RowMask:
+        """Rows that have another point than their own, whatever the budget. The others cannot be attacked."""
+        return self.moves.any(1)
+
+    @cached_property
     def counts(self) -> Int64[Tensor, "batch features"]:
         """How many valid slots each feature has, the clean one included."""
         return self.layout.reduce(self.valid, lambda rectangle: rectangle.sum(-1))

@@ -2,19 +2,23 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import torch
 from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
-from hammingbox.threat.candidates import Candidates, Purse
+from hammingbox.threat.candidates import Candidates, Purse, Tolls
 from hammingbox.threat.grouping import Grouping
 from hammingbox.threat.layout import Layout
 from hammingbox.threat.rules.rules import Rules
-from hammingbox.types import Ids, OptionIds, PointRows, PointSlots, RowMask, Slots, Weights
+from hammingbox.types import Ids, OptionIds, OptionMask, PointRows, PointSlots, RowMask, Slots, Weights
 
 NO_LIMIT = 2**60
 """Ticks or changes of a purse that is never empty. Sums of a few of them do not overflow."""
+
+_COMBINATIONS = 2**14
+"""Points of one row that are tried to see whether anything can be written at all."""
 
 _CELLS_AT_ONCE = 2**22
 """Cells of joint assignments that relations are checked on at once."""
@@ -36,6 +40,7 @@ class RuledCandidates(Candidates):
         whole: rows in which every joint assignment that keeps the relations is an option.
     """
 
+    tolls: Tolls
     rules: Rules
     single: Candidates
     grouping: Grouping
@@ -92,7 +97,6 @@ class RuledCandidates(Candidates):
 
     def take(self, rows: Shaped[Tensor, "some"]) -> "RuledCandidates":
         """The candidates of some rows."""
-        assert self.tolls is not None
         return replace(
             self,
             ids=self.ids[rows],
@@ -144,6 +148,56 @@ class RuledCandidates(Candidates):
         limits += [] if self.rules.unit is not None else [budget]
         limits += [] if self.rules.changes is None else [self.rules.changes]
         return min(limits)
+
+    @cached_property
+    def changeable(self) -> RowMask:
+        """Rows of which something else can be written, at whatever price.
+
+        A row counts as changeable where not everything could be tried: more joint assignments than options, or more
+        than `_COMBINATIONS` points none of which changes a single feature.
+        """
+        able = self.within(self._any_price).moves
+        found = able.any(1)
+        if self.rules.derived or any(relation.pointwise for relation in self.rules.relations):
+            alone = self._has_writable_change(able)
+            for row in (found & ~alone).nonzero()[:, 0].tolist():
+                found[row] = self._has_writable_combination(row, able[row])
+        return found | ~self.whole
+
+    @property
+    def _any_price(self) -> Purse:
+        """What a row may spend that pays whatever is asked, but changes no more columns than rules allow."""
+        most = NO_LIMIT if self.rules.changes is None else self.rules.changes
+        return torch.tensor([most, NO_LIMIT], device=self.ids.device).expand(len(self), 2)
+
+    def _has_writable_change(self, able: OptionMask) -> RowMask:
+        """Rows that have an option which can be written alone. Nearly always the first one can."""
+        found, (_, option), counts = able.any(1) & False, able.nonzero().unbind(1), able.sum(1)
+        first, tried, width = counts.cumsum(0) - counts, 0, 1
+        rows = (counts > 0).nonzero()[:, 0]
+        while len(rows):
+            places = torch.arange(tried, tried + width, device=rows.device).minimum(counts[rows, None] - 1)
+            chosen = option[first[rows, None] + places].flatten()
+            slots = torch.zeros(len(chosen), self.layout.features, dtype=torch.int64, device=rows.device)
+            slots.scatter_(1, self.layout.feature_of[chosen][:, None], self.layout.slot_of[chosen][:, None])
+            found[rows] = self.writable(rows.repeat_interleave(width), slots).view(-1, width).any(1)
+            tried, width = tried + width, min(2 * width, 64)
+            rows = rows[~found[rows] & (tried < counts[rows])]
+        return found
+
+    def _has_writable_combination(self, row: int, able: Bool[Tensor, "options"]) -> bool:
+        """Whether some options of a row can be written together; True where they are too many to be tried."""
+        features = sorted(set(self.layout.feature_of[able].tolist()))
+        own = self.layout.slot_of == 0
+        choices = [self.layout.slot_of[(able | own) & (self.layout.feature_of == feature)] for feature in features]
+        if prod(len(slots) for slots in choices) > _COMBINATIONS:
+            return True
+        points = torch.cartesian_prod(*choices).view(-1, len(features))[1:]  # the first one changes nothing
+        slots = torch.zeros(len(points), self.layout.features, dtype=torch.int64, device=points.device)
+        slots[:, features] = points
+        rows = torch.full((len(points),), row, device=points.device)
+        spent = self.tolls[row, self.layout.starts + slots].sum(1)
+        return bool(((spent <= self._any_price[row]).all(1) & self.writable(rows, slots)).any())
 
     # Writing rows ----------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from statistics import median_low
 import torch
 
 from hammingbox.data.dataset import Dataset
+from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.rules.moves import Moves, moves_of, size_of
 from hammingbox.threat.rules.rules import Rules
 from hammingbox.threat.space import Space
@@ -96,7 +97,7 @@ def survey(rules: Rules, space: Space, data: Dataset, budgets: tuple[int, ...] =
     by_row = [moves_of(rules, x := some.batch([row])[0], space.candidates(x)) for row in range(len(some))]
     sizes = [size_of(moves) for moves in by_row]
     counted = [size for size in sizes if size is not None]
-    fixed = [row for row, size in enumerate(sizes) if size == 1]
+    fixed = (~RuledSpace(space, rules).candidates(some.batch(slice(None))[0]).changeable).nonzero()[:, 0].tolist()
     cheapest = [min((int(each.ticks[0]) for each in moves if len(each.ticks)), default=None) for moves in by_row]
     allowance = rules.allowance(some.batch(slice(None))[0])
     return Survey(

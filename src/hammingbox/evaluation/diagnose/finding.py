@@ -208,15 +208,21 @@ def few_rows(rate: Rate, least: int) -> Finding:
     )
 
 
-def nothing_attacked(rows: int, correct: int) -> Finding:
-    """No row could be attacked: `correct` of `rows` rows were right before, and the goal is about none of those."""
+def nothing_attacked(rows: int, correct: int, fixed: int = 0) -> Finding:
+    """No row was attacked: `correct` of `rows` rows were right before, and the threat leaves `fixed` of them no change.
+
+    The goal is about none of the others.
+    """
     why = f", and the goal is about none of the {correct} that were right before" if correct else ": all were wrong"
+    if fixed:
+        why = f": the threat leaves {fixed} of the {correct} that were right before no change at all"
+        why += "" if fixed == correct else ", and the goal is about none of the others"
     return Finding(
         "nothing attacked",
         "error",
         f"none of the {rows} rows was attacked{why}",
         "a success rate over no rows is not 0 %, it is unknown",
-        "attack more rows; check the victim, the encoding of the rows and the goal",
+        "attack more rows; check the victim, the encoding of the rows, the goal and the threat",
     )
 
 
@@ -313,13 +319,24 @@ def leaked_label(columns: Sequence[tuple[str, int]], rows: int, majority: int, *
 
 
 def no_change_allowed(rows: int, of: int) -> Finding:
-    """Rules leave `rows` of some rows no change that can be paid for."""
+    """The threat leaves `rows` of some rows, which the goal is about, no change at all."""
     return Finding(
         "no change allowed",
         "warning" if 2 * rows > of else "note",
-        f"prices and relations leave {rows} of {of} rows no change at all within the largest budget",
-        "such rows count as attacked and stand in every rate, but no attacker of this kind could try",
+        f"the threat leaves {rows} of {of} rows no change at all: they are not attackable",
+        "such rows are not attacked and stand in no success rate: the threat keeps them standing, not the model",
         "check the rules with `hammingbox threat check`; if they are right, say so beside the rate",
+    )
+
+
+def budget_too_small(rows: int, of: int) -> Finding:
+    """The largest budget pays for no change in `rows` of some rows, although changes are allowed."""
+    return Finding(
+        "budget too small",
+        "warning" if 2 * rows > of else "note",
+        f"the largest budget pays for no change in {rows} of {of} rows",
+        "such rows count as attacked and stand in every rate: an attacker with more money may break them",
+        "try larger budgets; `hammingbox threat check` shows what the cheapest changes cost",
     )
 
 

@@ -6,7 +6,14 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.evaluation.diagnose.class_checks import diagnose_classes, diagnose_counts
-from hammingbox.evaluation.diagnose.finding import Finding, by_severity, failed_rows, few_rows, nothing_attacked
+from hammingbox.evaluation.diagnose.finding import (
+    Finding,
+    by_severity,
+    failed_rows,
+    few_rows,
+    no_change_allowed,
+    nothing_attacked,
+)
 from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows
@@ -32,7 +39,8 @@ def diagnose_rows(
         failed: rows of the run that nobody could compute.
     """
     lost = [failed_rows(failed, len(rows) + len(failed))] if failed else []
-    denominator = diagnose_denominator(rows.success_rate, rows=len(rows), correct=rows.accuracy.hits)
+    fixed = int(rows.not_attackable.sum())
+    denominator = diagnose_denominator(rows.success_rate, rows=len(rows), correct=rows.accuracy.hits, fixed=fixed)
     return by_severity([*lost, *denominator, *diagnose_classes(rows.clean_logits, rows.labels, schema, goal=goal)])
 
 
@@ -48,20 +56,24 @@ def diagnose_totals(
         failed: rows of the run that nobody could compute.
     """
     lost = [failed_rows(failed, totals["rows"] + len(failed))] if failed else []
-    denominator = diagnose_denominator(totals.success_rate, rows=totals["rows"], correct=totals["correct"])
+    denominator = diagnose_denominator(
+        totals.success_rate, rows=totals["rows"], correct=totals["correct"], fixed=totals["not_attackable"]
+    )
     answers, right = torch.from_numpy(totals.answers), torch.from_numpy(totals.column("correct"))
     return by_severity([*lost, *denominator, *diagnose_counts(answers, right, schema, goal=goal)])
 
 
-def diagnose_denominator(rate: Rate, *, rows: int, correct: int) -> list[Finding]:
+def diagnose_denominator(rate: Rate, *, rows: int, correct: int, fixed: int = 0) -> list[Finding]:
     """Whether a success rate is over enough rows for a claim.
 
     Args:
         rate: broken rows over attacked rows.
         rows: of the run.
         correct: rows that were right before.
+        fixed: of those, rows that the goal is about and that the threat leaves no change.
     """
     if rate.rows == 0:
-        return [nothing_attacked(rows, correct)] if rows else []
+        return [nothing_attacked(rows, correct, fixed)] if rows else []
+    found = [no_change_allowed(fixed, fixed + rate.rows)] if fixed else []
     low, high = rate.interval
-    return [few_rows(rate, FEW)] if rate.rows < FEW or high - low > WIDE else []
+    return [*found, few_rows(rate, FEW)] if rate.rows < FEW or high - low > WIDE else found

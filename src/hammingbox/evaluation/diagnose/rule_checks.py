@@ -1,9 +1,9 @@
-"""Checks of a threat with prices and relations: rows that it leaves no change, and changes that cannot be written."""
+"""Checks of a threat with prices and relations: rows without a change, and changes that cannot be written."""
 
 import torch
 
 from hammingbox.data.dataset import Dataset
-from hammingbox.evaluation.diagnose.finding import Finding, no_change_allowed, unwritable_changes
+from hammingbox.evaluation.diagnose.finding import Finding, budget_too_small, no_change_allowed, unwritable_changes
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.ruled_candidates import RuledCandidates
 from hammingbox.threat.ruled_space import RuledSpace
@@ -21,16 +21,18 @@ def diagnose_rules(data: Dataset, threat: ThreatModel, *, goal: Goal | None = No
         return []
     x, y = data.batch(slice(0, _MOST_ROWS))
     x = x.long()[(goal or AnyOther()).of(y.long(), data.schema).possible]
-    frozen = lost = moves = 0
+    fixed = poor = lost = moves = 0
     for rows in x.split(64):
         candidates = threat.space.slots_of(rows)
         able = candidates.within(candidates.purse(threat.budget)).moves.clone()
         who, option = able.nonzero().unbind(1)
         writable = _writable(candidates, who, option)
         able[who[~writable], option[~writable]] = False
-        frozen += int((~able.any(1)).sum())
+        fixed += int((~candidates.changeable).sum())
+        poor += int((candidates.changeable & ~able.any(1)).sum())
         lost, moves = lost + int((~writable).sum()), moves + len(who)
-    findings = [no_change_allowed(frozen, len(x))] if frozen else []
+    findings = [no_change_allowed(fixed, len(x))] if fixed else []
+    findings += [budget_too_small(poor, len(x))] if poor else []
     if threat.space.rules.derived and lost > _SHARE * moves:
         findings.append(unwritable_changes(lost, moves))
     return findings

@@ -39,8 +39,10 @@ function mount(article) {
     found = rows.select(wanted);
     const counts = rows.statuses.map(() => 0);
     for (const row of found) counts[rows.status[row]]++;
-    const parts = rows.statuses.map((name, i) => `${number.format(counts[i])} ${name}`);
-    if (!counts.at(-1)) parts.pop(); // rows that are not attacked are rare
+    const rare = rows.statuses.length - 2; // rows that are not attackable or not attacked
+    const parts = rows.statuses
+      .map((name, i) => (i < rare || counts[i] ? `${number.format(counts[i])} ${name}` : ""))
+      .filter(Boolean);
     counted = `${number.format(found.length)} of ${number.format(rows.length)} rows: ${parts.join(", ")}`;
     show(1);
   }

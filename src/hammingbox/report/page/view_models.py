@@ -17,7 +17,7 @@ from hammingbox.report.page.packing import Packed
 from hammingbox.report.plausible_success import LIMITS, PlausibleLine, plausible_success
 from hammingbox.report.recommendations import Recommendation, recommendations
 from hammingbox.report.result_set import ResultSet
-from hammingbox.report.status import NOT_ATTACKED, STATUSES
+from hammingbox.report.status import NOT_ATTACKABLE, NOT_ATTACKED, STATUSES
 from hammingbox.report.summary import Cell, VictimSummary
 
 WORST = "worst case"
@@ -334,10 +334,19 @@ class ResultSetView:
         return any(victim.has_proofs for victim in self.victims)
 
     @property
+    def has_fixed_rows(self) -> bool:
+        """Whether the threat leaves some row no change."""
+        return any(line.not_attackable for victim in self.victims for line in victim.worst)
+
+    @property
     def statuses(self) -> list[tuple[int, str]]:
-        """The statuses that rows can be filtered by; "not attacked" only where there are such rows."""
-        impossible = any((run.correct & ~run.attacked).any() for run in self.results.runs)
-        return [(code, name) for code, name in enumerate(STATUSES) if code != NOT_ATTACKED or impossible]
+        """The statuses that rows can be filtered by; those of rows that were not attacked only where there are some."""
+        spared = [(run.correct & ~run.attacked, run.proven) for run in self.results.runs]
+        there = {
+            NOT_ATTACKABLE: any((rows & proven).any() for rows, proven in spared),
+            NOT_ATTACKED: any((rows & ~proven).any() for rows, proven in spared),
+        }
+        return [(code, name) for code, name in enumerate(STATUSES) if there.get(code, True)]
 
     def positions(self, victim: VictimView) -> str:
         """How often each position of a sequence was changed; nothing for tables, whose columns have names."""

@@ -6,7 +6,8 @@ from hammingbox.evaluation.run_totals import RunTotals
 
 _MASKS = ("correct", "attacked", "success", "proven")
 _SUMS = (
-    "count(*)", "sum(correct)", "sum(attacked)", "sum(success)", "sum(proven)", "sum(correct = 0 OR success = 1)",
+    "count(*)", "sum(correct)", "sum(attacked)", "sum(success)", "sum(proven AND attacked)",
+    "sum(proven AND NOT attacked)", "sum(correct = 0 OR success = 1)",
     "sum(CASE success WHEN 1 THEN distance ELSE 0 END)", "sum(forward)", "sum(backward)",
 )  # fmt: skip
 """In the order of `hammingbox.evaluation.run_totals.COUNTS`."""
