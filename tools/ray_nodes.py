@@ -1,7 +1,10 @@
 """Ray nodes on this machine that start and stay also when it is busy."""
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from inspect import signature
+from pathlib import Path
 from time import sleep
 from typing import Any
 
@@ -30,8 +33,31 @@ def ports() -> dict[str, int]:
     return dict(zip(names, found, strict=True))
 
 
+@contextmanager
+def _agent_not_waited_for() -> Iterator[None]:
+    """A node waits 15 seconds for a file in which its agent writes a port, but we have chosen it: it is written here.
+
+    No setting changes that limit, and on a busy machine the agent takes longer than that to be imported.
+    """
+    from ray._private import services
+
+    start = services.start_raylet
+
+    def start_raylet(*values: Any, **named: Any) -> Any:
+        given = signature(start).bind(*values, **named).arguments
+        name = f"dashboard_agent_listen_port_{given['node_id']}"
+        (Path(given["session_dir"]) / name).write_text(str(given["dashboard_agent_listen_port"]))
+        return start(*values, **named)
+
+    services.start_raylet = start_raylet
+    try:
+        yield
+    finally:
+        services.start_raylet = start
+
+
 def is_late(error: Exception) -> bool:
-    """Whether Ray gave up starting a node: its agent has 15 seconds, which no setting changes."""
+    """Whether Ray gave up starting a node, after half a minute."""
     return "timed out during startup" in str(error)
 
 
@@ -62,7 +88,8 @@ def _patiently(start: Callable[[], Any], tries: int) -> Any:
     while True:
         tries -= 1
         try:
-            return start()
+            with _agent_not_waited_for():
+                return start()
         except Exception as error:
             if tries <= 0 or not is_late(error):
                 raise

@@ -73,7 +73,9 @@ def count_rows(connection: sqlite3.Connection, run: int) -> int:
     """How many rows a run has, by its kept totals, or counted."""
     found = _kept(connection, run)
     if found is not None and found.is_whole and found.values[1:3] == _seal(connection, run):
-        return int(str(found.values[1]))
+        records = found.values[1]
+        if isinstance(records, int) and records >= 0:
+            return records
     return int(connection.execute("SELECT count(*) FROM rows WHERE run = ?", (run,)).fetchone()[0])
 
 
@@ -127,7 +129,7 @@ def totals_damage(connection: sqlite3.Connection, run: int) -> list[str]:
 
 
 def _kept(connection: sqlite3.Connection, run: int) -> Kept | None:
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'totals'").fetchone() is None:
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'totals'").fetchone() is None:
         return None
     found = connection.execute(
         "SELECT run, records, digest, names, counts, checksum FROM totals WHERE run = ?", (run,)
