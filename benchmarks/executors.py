@@ -45,8 +45,6 @@ from hammingbox.victims.released import released_victim
 WANTED = {"auto": 1.7, "pcaa": 1.7, "gga": 1.6}
 MOST_OVERHEAD = 5.0
 BUDGET = 3
-BATCHES = 12
-"""Batches per run: enough for two workers to end at about the same time."""
 
 
 def victims(names: list[str]) -> dict[str, tuple[Victim, Task]]:
@@ -62,12 +60,12 @@ def victims(names: list[str]) -> dict[str, tuple[Victim, Task]]:
     return found
 
 
-def timed(executor: Executor, victim: Victim, data: Dataset, threat: ThreatModel, attack: str) -> tuple[float, Rows]:
+def timed(
+    executor: Executor, victim: Victim, data: Dataset, threat: ThreatModel, attack: str, size: int
+) -> tuple[float, Rows]:
     """Seconds of a run, and what came out."""
     begin = perf_counter()
-    found = evaluate(
-        victim, data, threat, ATTACKS[attack](), batch_size=-(-len(data) // BATCHES), executor=executor
-    )  # fmt: skip
+    found = evaluate(victim, data, threat, ATTACKS[attack](), batch_size=size, executor=executor)
     return perf_counter() - begin, found.rows
 
 
@@ -78,20 +76,21 @@ def equal(a: Rows, b: Rows) -> bool:
 def compare(kinds: dict[str, Callable[[int], CrewExecutor]], options: argparse.Namespace) -> bool:
     """One line per data set, attack and executor; whether all records agree."""
     agree = True
-    print(f"budget {BUDGET}, {BATCHES} batches per run, one thread each")
+    print(f"budget {BUDGET}, batches as with --workers, one thread each")
     print("| data | attack | rows | executor | none, s | one, s | two, s | two/one | wanted | overhead of one, % |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for kind, make in kinds.items():
         with make(1) as one, make(2) as two:
             for data, (victim, task) in victims(options.data).items():
                 part, threat = task.part("test", options.rows), ThreatModel(task.space(), BUDGET)
+                size = two.batch_size(len(part))
                 for executor in (one, two):
                     executor.start()
-                    timed(executor, victim, part, ThreatModel(threat.space, 0), "random")
+                    timed(executor, victim, part, ThreatModel(threat.space, 0), "random", size)
                 for attack in options.attacks:
-                    none, plain = timed(Serial(), victim, part, threat, attack)
-                    first, alone = timed(one, victim, part, threat, attack)
-                    both, shared = timed(two, victim, part, threat, attack)
+                    none, plain = timed(Serial(), victim, part, threat, attack, size)
+                    first, alone = timed(one, victim, part, threat, attack, size)
+                    both, shared = timed(two, victim, part, threat, attack, size)
                     agree &= equal(plain, alone) and equal(plain, shared)
                     print(
                         f"| {data} | `{attack}` | {len(part)} | {kind} | {none:.2f} | {first:.2f} | {both:.2f} "

@@ -18,10 +18,16 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import torch
+
+from hammingbox import open_store
+from hammingbox.running.store import FILE
+from hammingbox.running.store.seals import rows_of
 
 CATEGORIES = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 26, 40)
 GROUP = 50_000
@@ -115,28 +121,42 @@ def run(rows: int, folder: Path) -> tuple[Cost, Cost, Cost]:
     return attacked, reported, listed
 
 
-def grow(store: Path, rows: int) -> None:
-    """Copies the records of the only run under new numbers, until there are `rows`. Checksums are not made again."""
-    with sqlite3.connect(store) as connection:
-        columns = [
-            name for _, name, *_ in connection.execute("PRAGMA table_info(rows)") if name not in ("run", "number")
-        ]
-        (count,) = connection.execute("SELECT count(*) FROM rows").fetchone()
-        for begin in range(count, rows, count):
+def grow(results: Path, rows: int) -> None:
+    """Copies the records of the only run under new numbers, until there are `rows`.
+
+    SQLite copies them, so their checksums are not made again. The last one is written by the store, which adds up what
+    it holds then.
+    """
+    with open_store(results) as store:
+        (run,) = store.runs()
+        schema, last = store.schema(run), replace(store.rows(run.id, most=1), numbers=torch.tensor([rows - 1]))
+    with closing(sqlite3.connect(results / FILE)) as connection:
+        names = [name for _, name, *_ in connection.execute("PRAGMA table_info(rows)") if name not in ("run", "number")]
+        columns = ", ".join(names)
+        for begin in range(run.rows, rows, run.rows):
             connection.execute(
-                f"INSERT INTO rows (run, number, {', '.join(columns)}) SELECT run, number + ?, {', '.join(columns)} "
-                "FROM rows WHERE number < ? ORDER BY number",
-                (begin, min(count, rows - begin)),
+                f"INSERT INTO rows (run, number, {columns}) SELECT run, number + ?, {columns} FROM rows "
+                "WHERE number < ? ORDER BY number",
+                (begin, min(run.rows, rows - 1 - begin)),
             )
             connection.commit()
+        connection.execute("UPDATE seals SET records = ? WHERE name = ?", (rows - 1, rows_of(run.id)))
+        connection.execute("DELETE FROM totals")
+        connection.commit()
+    with open_store(results) as store:
+        store.add(run.id, store.begin_session(run.id, {}), last, schema, 0.0)
 
 
 def large_store(rows: int, made_of: int, folder: Path) -> None:
     """Measures what is done with a store of many rows."""
     out = folder / f"{rows}-store"
-    out.mkdir()
-    shutil.copy(folder / f"{made_of}-results" / "results.sqlite", out)
-    grow(out / "results.sqlite", rows)
+    if not out.exists():
+        part = folder / f"{rows}-store.part"
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        shutil.copy(folder / f"{made_of}-results" / "results.sqlite", part)
+        grow(part, rows)
+        part.rename(out)
     print(f"\nstore of {rows:,} rows, {(out / 'results.sqlite').stat().st_size / 1e9:.1f} GB")
     print("| command | CPU, s | memory, MB |\n|---|---|---|")
     export = (
@@ -165,7 +185,7 @@ def large_store(rows: int, made_of: int, folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--rows", default="100000,1000000", help="Sizes of the table, separated by commas.")
-    parser.add_argument("--store-rows", type=int, default=0, help="Rows of a store that is copied together.")
+    parser.add_argument("--store-rows", type=int, default=0, help="Rows of a store made of copies.")
     parser.add_argument("--folder", type=Path, help="Keep everything here; a second run goes on from it.")
     parser.add_argument("--train", nargs=2, type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

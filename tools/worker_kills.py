@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from ray_nodes import PATIENCE, add_node, start_cluster
 
 from hammingbox.running.store import FILE
 
@@ -35,6 +36,8 @@ Records = list[tuple[object, ...]]
 
 SIZES = (7, 256)
 """Rows of a batch."""
+TRIES = 8
+"""Starts of a Ray node on a busy machine."""
 
 
 def command(out: Path, rows: int, *more: str) -> list[str]:
@@ -222,15 +225,14 @@ def main() -> None:
             targets = {"worker": lambda driver: kill_one(workers_of(driver), chance)}
             killed("processes-torn", targets, "--workers", "2")
         if "ray" in options.only:
-            from ray.cluster_utils import Cluster
-
-            cluster: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+            os.environ.update(PATIENCE)
+            cluster = start_cluster(cpus=2, tries=TRIES)
             for _ in range(2):
-                cluster.add_node(num_cpus=1)
+                add_node(cluster, tries=TRIES)
 
             def kill_node(_driver: int) -> bool:
                 cluster.remove_node(chance.choice(list(cluster.worker_nodes)), allow_graceful=False)
-                cluster.add_node(num_cpus=1)
+                add_node(cluster, tries=TRIES)
                 return True
 
             for workers in (1, 2, 4):

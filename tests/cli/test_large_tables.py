@@ -68,6 +68,8 @@ def test_both_ways_record_the_same_bytes(folder: Path, tmp_path: Path, monkeypat
     ]
     again = run(*command(folder, "compare", *budgets, "--out", tmp_path / "large"))
     assert records(tmp_path / "small") == records(tmp_path / "large")
+    run(*command(folder, "attack", *attacks, "--workers", 2, "--out", tmp_path / "two"))
+    assert records(tmp_path / "two") == records(tmp_path / "small")[:400]
     assert again.count("worst case") == compared.count("worst case")
     out = run("verify", tmp_path / "large")
     assert "verified" in out

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from hammingbox import (
     ATTACKS,
@@ -30,12 +31,14 @@ from hammingbox import (
     evaluate_into,
     open_store,
 )
+from hammingbox.data.mapped import ArrayFile
 from hammingbox.errors import WorkerError
 from hammingbox.running import processes
+from hammingbox.running.carried_rows import pack_rows
 from hammingbox.running.sending import Packing, unpack
 from hammingbox.running.shared_tables import SharedTables, fetch_table
 from hammingbox.running.store import FILE
-from hammingbox.running.workbench import Workbench, check_versions, own_versions
+from hammingbox.running.workbench import Workbench, check_versions, own_versions, rows_of
 from hammingbox.running.worker_devices import spread
 from hammingbox.victims.pass_watch import watching_passes
 from toys import Case, same_rows
@@ -237,6 +240,27 @@ def test_large_tables_are_shared_and_parts_packed_once(schema: Schema, case: Cas
         assert set(packing.pack(spec).parts) != set(parcel.parts), "changed weights are sent again"
     finally:
         tables.close()
+
+
+def test_a_table_beyond_memory_travels_batch_by_batch(schema: Schema, case: Case, tmp_path: Path) -> None:
+    rows = 200_000
+    ids = torch.zeros(rows, 5, dtype=torch.uint8)
+    ids[:, 0] = torch.arange(rows) % 2
+    file = ArrayFile(5, ids.numpy().dtype)
+    file.append(ids.numpy())
+    data = Dataset(schema, torch.from_numpy(file.mapped()), torch.zeros(rows, dtype=torch.int64))
+    shared: list[Tensor] = []
+    parcel = Packing(shared.append).pack(RunSpec(case[0].victim, data, case[2], ATTACKS["ga"]()))
+    assert shared == [], "no table is put into shared memory"
+    assert sum(map(len, parcel.parts.values())) < 100_000
+    bench, places = Workbench(fetch_table), torch.tensor([3, 199_999, 4])
+    bench.prepare(parcel.parts, parcel.run, list(parcel.parts))
+    answer = bench.compute(places, pack_rows(data, places))
+    assert isinstance(answer, tuple)
+    found = rows_of(answer[0])
+    assert found.numbers.tolist() == places.tolist()
+    assert torch.equal(found.clean, ids[places].long())
+    assert pack_rows(case[1], places) is None, "workers have the rows of a table in memory"
 
 
 def test_devices_are_spread_over_workers(case: Case, tmp_path: Path) -> None:

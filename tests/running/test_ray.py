@@ -1,6 +1,5 @@
 """Actors of a Ray cluster end with the records of one process, also when a machine goes away."""
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,52 +10,30 @@ import torch
 from hammingbox import ATTACKS, InputError, RayCluster, WorkerError, evaluate, evaluate_into, open_store
 from hammingbox.running import ray_cluster
 from toys import Case, same_rows
+from toys.tools import load_tool
 from toys.workers import OnceDyingVictim, RaisingVictim, UnsendableVictim
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'hammingbox[ray]'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of Ray itself
 
 
-PATIENCE = {
-    "RAY_worker_niceness": "0",
-    "RAY_agent_register_timeout_ms": "300000",
-    "RAY_worker_register_timeout_seconds": "300",
-    "RAY_health_check_initial_delay_ms": "0",
-    "RAY_health_check_period_ms": "1000",
-    "RAY_health_check_failure_threshold": "15",
-}
-"""A busy machine starts Ray slowly; a node that is gone is still noticed within seconds."""
-
-
-def ports() -> dict[str, int]:
-    """Free ports for what a node starts: it waits 15 seconds only for those that look for one themselves."""
-    names = ("metrics_agent_port", "runtime_env_agent_port", "metrics_export_port", "dashboard_agent_listen_port")
-    sockets = [socket.socket() for _ in names]
-    for each in sockets:
-        each.bind(("", 0))
-    found = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return dict(zip(names, found, strict=True))
+nodes = load_tool("ray_nodes")
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Three nodes on this machine, the only cluster of the tests."""
-    from ray.cluster_utils import Cluster
-
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in PATIENCE.items():
+        for name, value in nodes.PATIENCE.items():
             patch.setenv(name, value)
         try:
-            head = {"num_cpus": 1, "include_dashboard": False, **ports()}
-            found: Any = Cluster(initialize_head=True, head_node_args=head)
+            found = nodes.start_cluster()
             for _ in range(2):
-                found.add_node(num_cpus=1, **ports())
+                nodes.add_node(found)
         except Exception as error:
-            if "timed out during startup" not in str(error):
+            if not nodes.is_late(error):
                 raise
-            pytest.skip("Ray itself gives up starting after 30 seconds: the machine is too busy")
+            pytest.skip("Ray itself gives up starting: the machine is too busy")
         yield found
         ray.shutdown()
         found.shutdown()
@@ -98,16 +75,16 @@ def test_rows_that_raise_and_actors_that_die(case: Case, executor: RayCluster, t
 
 def test_a_node_that_disappears(case: Case, cluster: Any, executor: RayCluster) -> None:
     plain = evaluate(case[0].victim, *case[1:], ATTACKS["pcaa"](), batch_size=2)
-    nodes = list(cluster.worker_nodes)
+    there = list(cluster.worker_nodes)
 
     def after_rows(_done: int, _broken: int) -> None:
-        while nodes:  # both machines but the head's go away in the middle of the run
-            cluster.remove_node(nodes.pop(), allow_graceful=False)
+        while there:  # both machines but the head's go away in the middle of the run
+            cluster.remove_node(there.pop(), allow_graceful=False)
 
     found = evaluate(
         case[0].victim, *case[1:], ATTACKS["pcaa"](), batch_size=2, executor=executor, on_rows=after_rows
     )  # fmt: skip
-    assert not nodes
+    assert not there
     assert found.failed == ()
     same_rows(found.rows, plain.rows)
 

@@ -11,8 +11,10 @@ from hammingbox import ATTACKS, Dataset, FileError, FullSpace, MaskedSpace, Thre
 from hammingbox.evaluation.class_rates import class_rates_of
 from hammingbox.evaluation.diagnose import diagnose_rows, diagnose_totals
 from hammingbox.evaluation.rows import Rows
+from hammingbox.evaluation.run_totals import COUNTS
 from hammingbox.running.record import RecordedRun, evaluate_into, record_into
 from hammingbox.running.store import FILE, MemoryStore, Store, open_store
+from hammingbox.running.store.seals import checksum
 from hammingbox.threat.goal import Target
 from hammingbox.victims.checkpoint import Checkpoint
 from toys import ToyVictim, toy_rows, toy_schema
@@ -89,6 +91,69 @@ def test_the_order_of_the_data(tmp_path: Path) -> None:
                               ATTACKS["ga"](), batch_size=7)  # fmt: skip
     assert torch.equal(found.rows.numbers, data().numbers)
     assert torch.equal(found.rows.clean, data().ids.long())
+
+
+def sums_of(folder: Path) -> tuple[int, list[list[int]]]:
+    with open_store(folder, readonly=True) as store:
+        return store.run(1).rows, store.known_totals(1).counts.tolist()
+
+
+def test_kept_totals_are_those_of_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_store(tmp_path, create=True) as store:
+        run(store, data(15))
+        run(store, data())
+        assert store.damage(1) == []
+        totals = store.totals(1)
+    # From here on, whoever reads rows in order to add them up is noticed.
+    monkeypatch.setattr("hammingbox.running.store.sqlite_store.add_up_rows", lambda *_: pytest.fail("rows were read"))
+    assert sums_of(tmp_path) == (len(data()), totals.counts.tolist())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DROP TABLE totals",
+        "UPDATE totals SET counts = zeroblob(length(counts))",
+        "UPDATE totals SET names = 'rows'",
+        "UPDATE totals SET digest = 'abc'",
+    ],
+)
+def test_totals_in_doubt_are_added_up_again(change: str, tmp_path: Path) -> None:
+    with open_store(tmp_path, create=True) as store:
+        run(store, data(15))
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute(change)
+    connection.close()
+    with open_store(tmp_path) as store:
+        assert store.known_totals(1).counts.tolist() == store.totals(1).counts.tolist()
+        run(store, data())
+        assert store.damage(1) == []
+        totals = store.totals(1)
+    assert sums_of(tmp_path) == (len(data()), totals.counts.tolist())
+
+
+def test_a_version_that_keeps_no_totals_may_write_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_store(tmp_path, create=True) as store:
+        run(store, data(15))
+    with monkeypatch.context() as earlier, open_store(tmp_path) as store:
+        earlier.setattr("hammingbox.running.store.sqlite_store.keep_totals", lambda *_: True)
+        run(store, data())
+        totals = store.totals(1)
+    assert sums_of(tmp_path) == (len(data()), totals.counts.tolist())
+
+
+def test_totals_of_a_forger_are_noticed(tmp_path: Path) -> None:
+    with open_store(tmp_path, create=True) as store:
+        run(store, data())
+        forged = store.totals(1)
+    forged.counts[:, 3] = 0
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        (records, digest) = connection.execute("SELECT records, digest FROM totals").fetchone()
+        values = (1, records, digest, ",".join(COUNTS), forged.counts.tobytes())
+        connection.execute("UPDATE totals SET counts = ?, checksum = ?", (values[-1], checksum(values)))
+    connection.close()
+    with open_store(tmp_path, readonly=True) as store:
+        assert store.damage(1) == ["totals of run 1: not those of its rows"]
 
 
 @pytest.mark.parametrize("change", ["success = 'yes'", "correct = 7", "forward = 2.5", "label = 9", "distance = -1",

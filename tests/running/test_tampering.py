@@ -257,6 +257,10 @@ BY_HAND: dict[str, tuple[tuple[str, ...], str]] = {
         "got none",
     ),
     "document: added": (("INSERT INTO documents VALUES ('abc', '{}')",), "documents: expected"),
+    "totals: edited": (
+        ("UPDATE totals SET counts = zeroblob(length(counts)) WHERE run = 1",),
+        "totals of run 1: edited",
+    ),
     "seal: count": (("UPDATE seals SET records = records - 1 WHERE name = 'rows of run 1'",), SEALED),
     "seal: digest": (("UPDATE seals SET digest = 'abc' WHERE name = 'rows of run 1'",), "that were sealed"),
     "seal: no digest": (("UPDATE seals SET digest = 'no' WHERE name = 'runs'",), "that were sealed"),

@@ -82,11 +82,11 @@ class Dataset:
         index = self._index(rows)
         ids = self.ids
         if isinstance(index, slice) or not is_mapped(ids):
-            return self._of_checked(ids[index], self.labels[index], self.numbers[index])
+            return self.of_checked(ids[index], self.labels[index], self.numbers[index])
         places = index.nonzero()[:, 0] if index.dtype == torch.bool else index
         some = gathered(ids, places) if len(places) * ids.shape[1] > MAPPED_CELLS else ids[places]
         forget_pages(ids)
-        return self._of_checked(some, self.labels[places], self.numbers[places])
+        return self.of_checked(some, self.labels[places], self.numbers[places])
 
     @staticmethod
     def join(parts: "Sequence[Dataset]") -> "Dataset":
@@ -102,7 +102,7 @@ class Dataset:
                 "expected parts that share one schema, got different schemas. Encode them with one schema."
             )
         ids, labels, numbers = (_joined([getattr(p, name) for p in parts]) for name in ("ids", "labels", "numbers"))
-        return parts[0]._of_checked(ids, labels, numbers)
+        return parts[0].of_checked(ids, labels, numbers)
 
     def in_schema(self, schema: Schema) -> "Dataset":
         """The same rows under a schema that knows more numbers and dates, such as those that changes can lead to.
@@ -193,7 +193,7 @@ class Dataset:
             raise InputError(f"expected indices of {len(self)} rows or a mask over them, got others.")
         return index.to(self.ids.device)
 
-    def _of_checked(self, ids: Tensor, labels: Tensor, numbers: Tensor) -> "Dataset":
+    def of_checked(self, ids: Tensor, labels: Tensor, numbers: Tensor) -> "Dataset":
         """A data set of rows that were checked when the first data set that held them was made."""
         part = object.__new__(type(self))
         own = {f.name: getattr(self, f.name) for f in fields(self)}

@@ -7,6 +7,7 @@ from itertools import count
 
 from hammingbox.evaluation.rows import Rows
 from hammingbox.running.attempts import Attempt, Attempts
+from hammingbox.running.carried_rows import Arrays, pack_rows
 from hammingbox.running.executor import BATCH_SIZE, BatchResult, Executor, Outcome, is_about_rows
 from hammingbox.running.run_spec import Places, RunSpec
 from hammingbox.victims.pass_watch import passed
@@ -18,8 +19,9 @@ _LEAST_ROWS = 8
 """Batches are not made smaller than this to share them: an attack is slow on few rows."""
 
 
-_FAST = 0.5
-"""A worker whose last batch took fewer seconds gets the next one before it has finished."""
+_FAST = 0.05
+"""A worker whose last batch took fewer seconds gets the next one before it has finished. Asking for it takes a few
+thousandths of a second, so longer batches need not wait behind another one while somebody else is idle at the end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +92,14 @@ class Crew(ABC):
         """Whether some worker can take a batch. Few batches wait, so that others may share the run."""
 
     @abstractmethod
-    def give(self, ticket: int, places: Places) -> None:
-        """Gives a batch to the worker with the fewest."""
+    def give(self, ticket: int, places: Places, rows: Arrays | None) -> None:
+        """Gives a batch to the worker with the fewest.
+
+        Args:
+            ticket: names it.
+            places: of its rows in the run's data.
+            rows: the rows themselves, where workers do not have them.
+        """
 
     @abstractmethod
     def wait(self) -> Report:
@@ -140,7 +148,7 @@ class CrewExecutor(Executor):
                 if attempt is not None:
                     ticket = next(self._tickets)
                     out[ticket] = attempt
-                    crew.give(ticket, attempt.places)
+                    crew.give(ticket, attempt.places, pack_rows(spec.data, attempt.places))
             if is_all_given and not out:
                 return
             report = crew.wait()

@@ -14,6 +14,7 @@ from typing import Any
 from weakref import finalize
 
 from hammingbox.errors import WorkerError
+from hammingbox.running.carried_rows import Arrays
 from hammingbox.running.dispatch import Computed, Crew, CrewExecutor, Died, Passed, Raised, Report, depth_of
 from hammingbox.running.run_spec import Places, RunSpec
 from hammingbox.running.sending import Key, Packing, Parcel
@@ -161,11 +162,11 @@ class _ProcessCrew(Crew):
         """Whether some worker is idle, or about to be."""
         return any(map(_can_take, self._workers))
 
-    def give(self, ticket: int, places: Places) -> None:
+    def give(self, ticket: int, places: Places, rows: Arrays | None) -> None:
         """Gives a batch to the worker with the fewest."""
         worker = min(filter(_can_take, self._workers), key=lambda worker: len(worker.tickets))
         worker.tickets.append(ticket)
-        worker.send(("batch", ticket, places))
+        worker.send(("batch", ticket, places, rows))
 
     def wait(self) -> Report:
         """Waits for the next message of a worker that is still one of ours."""

@@ -23,6 +23,7 @@ from torch import Tensor
 
 from hammingbox.errors import WorkerError, missing_library
 from hammingbox.running.attempts import reason_of
+from hammingbox.running.carried_rows import Arrays
 from hammingbox.running.dispatch import Computed, Crew, CrewExecutor, Died, Passed, Raised, Report, depth_of
 from hammingbox.running.run_spec import Places, RunSpec
 from hammingbox.running.sending import Key, Packing, Parcel
@@ -39,8 +40,8 @@ from hammingbox.settings import whole_number
 
 _REACHABLE = 5.0
 """Seconds for a cluster to accept a connection."""
-_PATIENCE = 120.0
-"""Seconds to wait for a free core of the cluster when no actor is there."""
+_PATIENCE = 900.0
+"""Seconds to wait for an actor when there is none: machines of a cloud, and workers of a busy one, start in minutes."""
 _LOOK = 1.0
 """Seconds between two looks at the clock while nothing happens."""
 _FAILED_STARTS = 3
@@ -128,15 +129,15 @@ class RayWorker:
             return packed_error(error)
         return None
 
-    def compute(self, places: Any) -> tuple[Answer, int]:
-        """A batch, and the passes that it took."""
+    def compute(self, places: Any, rows: Arrays | None) -> tuple[Answer, int]:
+        """A batch, with its rows where the table is not shared, and the passes that it took."""
         passes = 0
 
         def count(rows: int) -> None:
             nonlocal passes
             passes += rows
 
-        return self._bench.compute(torch.from_numpy(np.array(places)), count), passes
+        return self._bench.compute(torch.from_numpy(np.array(places)), rows, count), passes
 
     def _fetch(self, name: Any) -> Tensor:
         """A shared tensor. Tables of ids stay in the memory of the machine, which nobody may write to."""
@@ -226,11 +227,11 @@ class _RayCrew(Crew):
         """Whether some actor is idle, or about to be."""
         return any(actor.can_take for actor in self._actors)
 
-    def give(self, ticket: int, places: Places) -> None:
+    def give(self, ticket: int, places: Places, rows: Arrays | None) -> None:
         """Gives a batch to the actor with the fewest."""
         actor = min((actor for actor in self._actors if actor.can_take), key=lambda actor: len(actor.tickets))
         actor.tickets.append(ticket)
-        actor.answers[actor.handle.compute.remote(places.numpy())] = ticket
+        actor.answers[actor.handle.compute.remote(places.numpy(), rows)] = ticket
 
     def wait(self) -> Report:
         """Waits until an actor answers or is gone."""
@@ -299,8 +300,8 @@ class _RayCrew(Crew):
             self._alone_since = monotonic()
         elif monotonic() - self._alone_since > _PATIENCE:
             raise WorkerError(
-                f"expected a free core in the Ray cluster, got none for {_PATIENCE:.0f} seconds. See `ray status`; the "
-                "same command goes on when there is one."
+                f"expected an actor to start on a free core of the Ray cluster, got none in {_PATIENCE / 60:.0f} "
+                "minutes. See `ray status`; the same command goes on when there is one."
             )
 
     def close(self) -> None:

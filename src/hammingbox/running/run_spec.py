@@ -71,10 +71,14 @@ class RunSpec:
 
     def compute(self, places: Places) -> Rows:
         """Attacks the rows at these places of the data."""
+        return self.compute_rows(self.data.take(places))
+
+    def compute_rows(self, rows: Dataset) -> Rows:
+        """Attacks rows of the data."""
         return apply_to_rows(
             self.attack,
             self.victim,
-            self.data.take(places),
+            rows,
             self.threat,
             self.goal,
             seed=self.seed,

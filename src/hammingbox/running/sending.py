@@ -15,8 +15,10 @@ import cloudpickle
 import torch
 from torch import Tensor
 
+from hammingbox.data.dataset import Dataset
 from hammingbox.errors import InputError
 from hammingbox.running.attempts import reason_of
+from hammingbox.running.carried_rows import is_carried, without_rows
 from hammingbox.running.run_spec import RunSpec
 from hammingbox.victims.checkpoint import weights_digest
 
@@ -71,10 +73,14 @@ class Packing:
             ("space", id(spec.threat.space), ""): spec.threat.space,
         }
         # The objects are held with their bytes, so that no other object gets their identity.
-        self._held = {key: self._held.get(key) or (part, self._bytes(key[0], part)) for key, part in parts.items()}
+        self._held = {key: self._held.get(key) or (part, self._part(key[0], part)) for key, part in parts.items()}
         names = {id(part): key for key, part in parts.items()}
         run = self._bytes("run", spec, names)
         return Parcel({key: content for key, (_, content) in self._held.items()}, run, next(self._numbers))
+
+    def _part(self, what: str, part: object) -> bytes:
+        sent = without_rows(part) if isinstance(part, Dataset) and is_carried(part) else part
+        return self._bytes(what, sent)
 
     def _bytes(self, what: str, value: object, names: Mapping[int, Key] | None = None) -> bytes:
         file = io.BytesIO()

@@ -15,6 +15,7 @@ from hammingbox.errors import HammingboxError, InputError, VictimRaisedError
 from hammingbox.evaluation.environment import git_revision, versions
 from hammingbox.evaluation.rows import Rows
 from hammingbox.running.attempts import reason_of
+from hammingbox.running.carried_rows import Arrays, unpack_rows
 from hammingbox.running.run_spec import Places, RunSpec
 from hammingbox.running.sending import Fetch, Key, unpack
 from hammingbox.victims.pass_watch import watching_passes
@@ -71,11 +72,14 @@ class Workbench:
             )
         return part
 
-    def compute(self, places: Places, on_passes: Callable[[int], None] = lambda _passes: None) -> Answer:
+    def compute(
+        self, places: Places, sent: Arrays | None = None, on_passes: Callable[[int], None] = lambda _passes: None
+    ) -> Answer:
         """Computes a batch of the run; an error is part of the answer.
 
         Args:
             places: of the rows.
+            sent: the rows themselves, where they are not among what the run was sent with.
             on_passes: called now and then with the passes since the last call.
         """
         spec, passes, told = self._spec, 0, monotonic()
@@ -92,7 +96,7 @@ class Workbench:
         begin = perf_counter()
         try:
             with watching_passes(count):
-                rows = spec.compute(places)
+                rows = spec.compute(places) if sent is None else spec.compute_rows(unpack_rows(spec.data, sent))
         except Exception as error:
             return packed_error(error)
         if passes:

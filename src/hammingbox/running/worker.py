@@ -72,8 +72,8 @@ def main() -> None:
             except Exception as error:
                 write_message(answers, ("refused", number, packed_error(error)))
         else:
-            ticket, places = rest
-            answer = bench.compute(places, lambda passes: write_message(answers, ("passed", passes)))
+            ticket, places, rows = rest
+            answer = bench.compute(places, rows, lambda passes: write_message(answers, ("passed", passes)))
             write_message(answers, ("answer", ticket, answer))
 
 

@@ -40,7 +40,7 @@ def run_facts(run: Run) -> dict[str, Any]:
 
 def run_record(store: Store, run: Run) -> dict[str, Any]:
     """One flat record: what was run, its rates with their intervals, and its cost."""
-    totals = store.totals(run.id)
+    totals = store.known_totals(run.id)
     summary = totals.summary()
     success, robust = (summary.pop(f"{name}_interval") or (None, None) for name in ("success", "robust_error"))
     classes = classes_of(store, run, totals)

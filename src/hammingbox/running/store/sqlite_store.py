@@ -19,6 +19,7 @@ from hammingbox.files import parse_json
 from hammingbox.running.store.blobs import blobs_to_ids, blobs_to_logits, ids_to_blobs, logits_to_blobs
 from hammingbox.running.store.checked import check_rows, check_values, checked_run, checked_session
 from hammingbox.running.store.failures import clear_failures, failure_damage, put_failures, read_failures
+from hammingbox.running.store.kept_totals import count_rows, keep_totals, read_totals, totals_before, totals_damage
 from hammingbox.running.store.records import Run, RunKey, Session
 from hammingbox.running.store.row_locks import FileLocks, RowLocks
 from hammingbox.running.store.seals import (
@@ -52,6 +53,7 @@ class SQLiteStore(Store):
         self._database = database
         self.path = database.path
         self._schemas: dict[int, Schema] = {}
+        self._without_totals: set[int] = set()
 
     def close(self) -> None:
         """Closes the file."""
@@ -74,7 +76,11 @@ class SQLiteStore(Store):
         with self._database.read() as connection:
             if run is None:
                 return store_damage(connection)
-            return [*run_damage(connection, run), *failure_damage(connection, run)]
+            return [
+                *run_damage(connection, run),
+                *failure_damage(connection, run),
+                *totals_damage(connection, run),
+            ]
 
     def is_migrated(self, run: int) -> bool:
         """Whether rows of a run were sealed only when the file was migrated."""
@@ -107,12 +113,16 @@ class SQLiteStore(Store):
         with self._database.read() as connection:
             found = connection.execute(
                 f"SELECT runs.id, {', '.join(_KEY)}, name, victim, model, created, refused, "
-                "(SELECT count(*) FROM rows WHERE rows.run = runs.id), "
                 "(SELECT total(seconds) FROM sessions WHERE sessions.run = runs.id), data_sha256, source "
                 f"FROM runs {condition} ORDER BY id",
                 values,
             ).fetchall()
-        return [checked_run(number, rest, self.path) for number, *rest in found]
+            rows = [count_rows(connection, number) for number, *_ in found]
+        at = len(_KEY) + 5
+        return [
+            checked_run(number, [*rest[:at], count, *rest[at:]], self.path)
+            for (number, *rest), count in zip(found, rows, strict=True)
+        ]
 
     def sessions(self, run: int) -> list[Session]:
         """The sessions of a run, oldest first."""
@@ -158,6 +168,13 @@ class SQLiteStore(Store):
                 pass
             raise FileError(f"expected whole records in {self.path}, got damaged rows of run {run}.")
         return found
+
+    def known_totals(self, run: int) -> RunTotals:
+        """The totals that were kept with the records; added up by SQLite where none that fit were kept."""
+        found = RunTotals(len(self._schema_of(run).classes))
+        with self._database.read() as connection:
+            is_known = read_totals(connection, run, found)
+        return found if is_known else self.totals(run)
 
     def broken(self, run: int, most: int) -> list[int]:
         """The first numbers of rows that a run broke."""
@@ -305,6 +322,7 @@ class SQLiteStore(Store):
                 )
             }
             new = [record for record in records if record[1] not in known]
+            before = totals_before(connection, run, len(schema.classes))
             sums = [checksum(record) for record in new]
             connection.executemany(
                 f"INSERT INTO rows ({', '.join(ROW)}, checksum) VALUES ({', '.join('?' * (len(ROW) + 1))})",
@@ -312,6 +330,9 @@ class SQLiteStore(Store):
             )
             if new:
                 change_seal(connection, rows_of(run), more=sums)
+                is_new = torch.tensor([number not in known for number in rows.numbers.tolist()])
+                if run not in self._without_totals and not keep_totals(connection, run, before, rows.take(is_new)):
+                    self._without_totals.add(run)  # of damaged rows: not to be added up again after every batch
             clear_failures(connection, run, rows.numbers.tolist())
             change_record(
                 connection, "sessions", session, "updated = ?, rows = rows + ?, seconds = seconds + ?",
