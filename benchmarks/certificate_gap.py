@@ -29,13 +29,16 @@ def _trees(splits: Splits) -> Victim:
 
 LINES: dict[str, tuple[str, str, int, Callable[..., Victim]]] = {
     "linear": ("splice", "additive", 633, lambda splits, space: trained(splits, space, "linear", epochs=4)),
-    "windows of 2": ("splice", "additive", 633, lambda *both: trained(*both, "windows", epochs=4, width=2)),
-    "windows of 3": ("splice", "additive", 633, lambda *both: trained(*both, "windows", epochs=4, width=3)),
+    "windows of 2": ("splice", "additive", 633, lambda data, space: trained(data, space, "windows", epochs=4, width=2)),
+    "windows of 3": ("splice", "additive", 633, lambda data, space: trained(data, space, "windows", epochs=4, width=3)),
     "one hidden layer (16)": (
-        "splice", "relaxation", 633, lambda *both: trained(*both, "shallow", "certified", epochs=4, hidden=16)
+        "splice", "relaxation", 633,
+        lambda data, space: trained(data, space, "shallow", "certified", epochs=4, hidden=16),
     ),
     "trees": ("splice", "trees", 633, lambda splits, _space: _trees(splits)),
-    "two hidden layers": ("car", "exact", 100, lambda *both: trained(*both, "mlp", epochs=20, dim=4, hidden=16)),
+    "two hidden layers": (
+        "car", "exact", 100, lambda data, space: trained(data, space, "mlp", epochs=20, dim=4, hidden=16)
+    ),
 }  # fmt: skip
 
 
