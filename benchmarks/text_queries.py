@@ -3,6 +3,7 @@
 python benchmarks/text_queries.py
 """
 
+from collections.abc import Callable
 from functools import partial
 from time import process_time
 
@@ -14,7 +15,7 @@ from hammingbox.victims.zoo.char_cnn import CharCNN
 from hammingbox.victims.zoo.word_cnn import WordCNN
 
 _ROWS, _CALLS = 256, 5
-_SIZES: dict[str, tuple[int, int, partial[Victim]]] = {
+_SIZES: dict[str, tuple[int, int, Callable[[tuple[int, ...]], Victim]]] = {
     "word CNN, 256 words": (20_000, 256, partial(WordCNN, classes=2, dim=100)),
     "character CNN, 256 characters": (70, 256, partial(CharCNN, classes=4)),
     "the same, 384 channels": (70, 256, partial(CharCNN, classes=4, channels=384)),
