@@ -6,9 +6,10 @@ from hammingbox.data.texts import LENGTH
 from hammingbox.report.artefacts.table import Column, Table, Value
 from hammingbox.reproduction.recipes import IMDB_CNN_WITH_VECTORS, IMDB_LSTM_WITH_VECTORS, SPLICE_QUICK
 from hammingbox.studies.defence_table import COMMON_REASONS, DefenceTable, evaluated
-from hammingbox.studies.grid import Grid
+from hammingbox.studies.grid import Grid, run_grid
 from hammingbox.studies.line_errors import WORST, line_errors
 from hammingbox.studies.study import Outcome, Size
+from hammingbox.studies.workspace import Workspace
 
 _PAPER = {"word CNN, standard": 82.02, "BiLSTM, standard": 94.86}
 """The errors under SA in Table 4, whose budget the paper does not state."""
@@ -25,6 +26,10 @@ _COLUMNS = (
 @dataclass(frozen=True, kw_only=True)
 class BudgetTable(DefenceTable):
     """A table of errors for each budget, and the smallest budget at which each victim reaches the paper's error."""
+
+    def run(self, workspace: Workspace, size: Size) -> Outcome:
+        """Every line at all budgets before the next line: each is a curve of its own."""
+        return self.outcome(run_grid(workspace, size), size)
 
     def outcome(self, grid: Grid, size: Size) -> Outcome:
         """The table of reached errors comes first."""
