@@ -9,6 +9,7 @@ from hammingbox.reproduction.recipes import (
     IMDB_CNN,
     IMDB_CNN_WITH_VECTORS,
     IMDB_LSTM,
+    IMDB_LSTM_SHORT,
     IMDB_LSTM_WITH_VECTORS,
     SPLICE_QUICK,
     early,
@@ -200,7 +201,7 @@ DEFENCE_BILSTM = replace(
     sizes={
         "smoke": Size(victims=_all(SPLICE_QUICK, 2, **_QUICK_TRAINING), rows=20, budgets=(2,), attacks=_QUICK),
         "cpu": Size(
-            victims=_all(_LSTM, 4, **_LSTM_TRAINING),
+            victims=_all(IMDB_LSTM_SHORT, 4, **_LSTM_TRAINING),
             rows=500,
             budgets=(4,),
             attacks=("swap", "pcaa", "sa", "gsa", "genetic"),

@@ -4,10 +4,16 @@ from dataclasses import dataclass, replace
 
 from hammingbox.data.texts import LENGTH
 from hammingbox.report.artefacts.table import Column, Table, Value
-from hammingbox.reproduction.recipes import IMDB_CNN_WITH_VECTORS, IMDB_LSTM_WITH_VECTORS, SPLICE_QUICK
+from hammingbox.reproduction.recipes import (
+    IMDB_CNN_WITH_VECTORS,
+    IMDB_LSTM_SHORT,
+    IMDB_LSTM_WITH_VECTORS,
+    SPLICE_QUICK,
+)
 from hammingbox.studies.defence_table import COMMON_REASONS, DefenceTable, evaluated
 from hammingbox.studies.grid import Grid, run_grid
 from hammingbox.studies.line_errors import WORST, line_errors
+from hammingbox.studies.recipe import Recipe
 from hammingbox.studies.study import Outcome, Size
 from hammingbox.studies.workspace import Workspace
 
@@ -50,9 +56,10 @@ class BudgetTable(DefenceTable):
         return outcome
 
 
-_VICTIMS = tuple(
-    replace(victim, label=f"{victim.label}, standard") for victim in (IMDB_CNN_WITH_VECTORS, IMDB_LSTM_WITH_VECTORS)
-)
+def _standards(*victims: Recipe) -> tuple[Recipe, ...]:
+    return tuple(replace(victim, label=f"{victim.label}, standard") for victim in victims)
+
+
 _BUDGETS = (1, 2, 4, 8, 16, LENGTH)
 
 IMDB_BUDGETS = BudgetTable(
@@ -61,8 +68,18 @@ IMDB_BUDGETS = BudgetTable(
     source="an addition to Table 4",
     sizes={
         "smoke": Size(victims=(SPLICE_QUICK,), rows=20, budgets=(1, 60), attacks=("gga", "swap")),
-        "cpu": Size(victims=_VICTIMS, rows=500, budgets=_BUDGETS, attacks=("gga", "ga", "swap")),
-        "paper": Size(victims=_VICTIMS, rows=1000, budgets=_BUDGETS, attacks=("gga", "ga", "pcaa", "auto")),
+        "cpu": Size(
+            victims=_standards(IMDB_CNN_WITH_VECTORS, IMDB_LSTM_SHORT),
+            rows=500,
+            budgets=_BUDGETS,
+            attacks=("gga", "ga", "swap"),
+        ),
+        "paper": Size(
+            victims=_standards(IMDB_CNN_WITH_VECTORS, IMDB_LSTM_WITH_VECTORS),
+            rows=1000,
+            budgets=_BUDGETS,
+            attacks=("gga", "ga", "pcaa", "auto"),
+        ),
     },
     reasons=(
         *COMMON_REASONS,
