@@ -86,6 +86,17 @@ def test_joined_parts_are_the_rows_of_all(data: Dataset) -> None:
         Dataset.join([])
 
 
+def test_rows_are_found_in_their_part_where_parts_share_numbers(data: Dataset) -> None:
+    one_table = Splits(data.take(slice(0, 2)), data.take(slice(2, 3)), data.take(slice(3, 4)))
+    for part in ("train", "validation", "test", "all"):
+        assert one_table.numbered(part).numbers.tolist() == [10, 11, 12, 13]
+    own_files = Splits(data, data.take(slice(0, 0)), Dataset(SCHEMA, IDS.flip(0), LABELS.flip(0), "toy", data.numbers))
+    found = own_files.numbered("test")
+    assert torch.equal(found.ids[found.places_of(torch.tensor([10]))], IDS[3:])
+    assert torch.equal(own_files.numbered("train").ids, IDS)
+    assert len(own_files.numbered("all")) == 8
+
+
 def test_numbers_count_the_rows_unless_they_are_given(data: Dataset) -> None:
     assert Dataset(SCHEMA, IDS, LABELS).numbers.tolist() == [0, 1, 2, 3]
     with pytest.raises(InputError, match="expected 4 row numbers, got 3"):

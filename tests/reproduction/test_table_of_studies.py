@@ -13,8 +13,8 @@ from hammingbox.studies.workspace import Workspace, defence_of
 def test_every_study_has_every_preset_with_attacks_and_victims_that_can_be_made() -> None:
     assert set(STUDIES) == {
         "attack-table", "complexity", "trade-off", "concentration", "defence-ag", "defence-imdb",
-        "defence-imdb-neighbours", "defence-splice", "imdb-budgets", "ladder", "mixture", "trades", "tuning",
-        "tuning-splice", "zeta",
+        "defence-imdb-neighbours", "defence-imdb-bilstm", "defence-splice", "imdb-budgets", "ladder",
+        "mixture", "trades", "tuning", "tuning-splice", "zeta",
         "defence-curve-ag", "defence-curve-imdb", "defence-curve-splice", "certificates", "cases",
     }  # fmt: skip
     for study in STUDIES.values():

@@ -64,6 +64,19 @@ def test_what_is_not_published_is_run(workspace: Workspace, trainer: CountingTra
     assert trainer.trained, "other rows are another run"
 
 
+def test_an_attack_that_refuses_needs_no_weights(
+    workspace: Workspace, trainer: CountingTrainer, tmp_path: Path
+) -> None:
+    run_grid(workspace, replace(SIZE, attacks=("gga",), budgets=(4,)))
+    other = elsewhere(workspace, trainer, tmp_path / "other", publish(workspace, tmp_path / "published"))
+    grid = run_grid(other, replace(SIZE, attacks=("gga", "exhaustive"), budgets=(4,)))
+    assert trainer.trained == []
+    assert [(cell.attack, bool(cell.refused), len(cell.runs)) for cell in grid.cells] == [
+        ("gga", False, 1),
+        ("exhaustive", True, 0),
+    ] * 2
+
+
 def test_after_the_deadline_only_what_is_there_is_read(
     workspace: Workspace, trainer: CountingTrainer, tmp_path: Path
 ) -> None:

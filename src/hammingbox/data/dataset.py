@@ -224,6 +224,20 @@ class Splits:
         """All rows, part after part."""
         return Dataset.join([self.train, self.validation, self.test])
 
+    def numbered(self, part: str) -> Dataset:
+        """Where a row of a part is found by its number: all rows, or the part's own if parts share numbers.
+
+        Args:
+            part: "train", "validation" or "test"; any other name stands for all rows.
+        """
+        if self.ordered is not None:  # one table: a number for each row
+            return self.whole()
+        parts = {"train": self.train, "validation": self.validation, "test": self.test}
+        numbers = torch.cat([one.numbers.cpu() for one in parts.values()])
+        if part not in parts or len(numbers.unique()) == len(numbers):
+            return self.whole()
+        return parts[part]
+
     def by_number(self) -> Dataset:
         """All rows in the order of their source."""
         return self.whole().by_number() if self.ordered is None else self.ordered

@@ -10,7 +10,7 @@ from hammingbox.reproduction.complexity import COMPLEXITY
 from hammingbox.reproduction.concentration import CONCENTRATION
 from hammingbox.reproduction.defence_ag import DEFENCE_AG, TRADES
 from hammingbox.reproduction.defence_curve import CURVE_AG, CURVE_IMDB, CURVE_SPLICE
-from hammingbox.reproduction.defence_imdb import DEFENCE_IMDB, DEFENCE_NEIGHBOURS, MIXTURE, ZETA
+from hammingbox.reproduction.defence_imdb import DEFENCE_BILSTM, DEFENCE_IMDB, DEFENCE_NEIGHBOURS, MIXTURE, ZETA
 from hammingbox.reproduction.defence_splice import DEFENCE_SPLICE
 from hammingbox.reproduction.imdb_budgets import IMDB_BUDGETS
 from hammingbox.reproduction.ladder import LADDER_STUDY
@@ -22,8 +22,8 @@ STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
         ATTACK_TABLE, LADDER_STUDY, COMPLEXITY, TRADE_OFF, CONCENTRATION, TUNING_SPLICE, DEFENCE_SPLICE, DEFENCE_AG,
-        TUNING, DEFENCE_NEIGHBOURS, DEFENCE_IMDB, IMDB_BUDGETS, MIXTURE, TRADES, ZETA, CURVE_AG, CURVE_IMDB,
-        CURVE_SPLICE, CERTIFICATES_STUDY, CASES,
+        TUNING, DEFENCE_NEIGHBOURS, DEFENCE_BILSTM, DEFENCE_IMDB, IMDB_BUDGETS, MIXTURE, TRADES, ZETA, CURVE_AG,
+        CURVE_IMDB, CURVE_SPLICE, CERTIFICATES_STUDY, CASES,
     )
 }  # fmt: skip
 """In the order in which `--all` runs them."""

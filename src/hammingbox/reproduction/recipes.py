@@ -26,6 +26,8 @@ IMDB_CNN_WITH_VECTORS, IMDB_LSTM_WITH_VECTORS = (
     for victim in (IMDB_CNN, IMDB_LSTM)
 )
 """They start from GloVe vectors, as ASCC's authors do, and face counter-fitted neighbours, as in the paper."""
+IMDB_LSTM_SHORT = replace(IMDB_LSTM_WITH_VECTORS, training=dict(IMDB_LSTM.training) | {"epochs": 2})
+"""Two epochs, so that the standard victim is the `early` one, from which its defences start."""
 
 
 def early(victim: Recipe) -> Recipe:

@@ -279,7 +279,7 @@ def _verified(
             missing.append(f"the victim: {error}")
         try:
             splits = data_of(run)
-            data = _in_schema(splits.whole(), store.schema(run))
+            data = _in_schema(splits.numbered(run.key.split), store.schema(run))
         except HammingboxError as error:
             missing.append(f"the data: {error}")
         found = verify_run(store, run.id, victim, data=data, functions=functions)

@@ -116,7 +116,7 @@ def run_grid(workspace: Workspace, size: Size) -> Grid:
             grid.skipped.append(f"{recipe.one_training}: {missing}")
             continue
         try:
-            training = workspace.training(recipe, needed=not all(_is_published(workspace, cell) for cell in cells))
+            training = workspace.training(recipe, needed=any(_needs_weights(workspace, cell) for cell in cells))
         except VictimError as error:
             grid.skipped.append(f"{recipe.one_training}: the training failed: {error}")
             continue
@@ -143,18 +143,21 @@ def _is_published(workspace: Workspace, cell: GridCell) -> bool:
     )
 
 
+def _needs_weights(workspace: Workspace, cell: GridCell) -> bool:
+    """Whether a cell has rows to attack: no run of it is published, and the attack does not refuse."""
+    return not _is_published(workspace, cell) and not _refusal(workspace, cell)
+
+
 def _run(workspace: Workspace, cell: GridCell) -> GridCell:
+    if not _is_published(workspace, cell) and (reason := _refusal(workspace, cell)):
+        return replace(cell, refused=reason)  # before its victim is trained for nothing
     try:
         found = [
             workspace.evaluate(cell.recipe, cell.method(), cell.attack, cell.budget, seed, cell.rows)
             for seed in cell.seeds
         ]
-    except TooExpensiveError as error:
+    except TooExpensiveError as error:  # by a row that `_refusal` has not looked at
         return replace(cell, refused=str(error))
-    except OutOfTimeError:
-        if reason := _refusal(workspace, cell):  # what would be refused is not left for the next time
-            return replace(cell, refused=reason)
-        raise
     return replace(cell, runs=tuple(found))
 
 

@@ -9,6 +9,7 @@ from torch.nn import functional
 from hammingbox.errors import InputError
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.victim import Victim
+from hammingbox.victims.zoo.filter_responses import max_responses
 from hammingbox.victims.zoo.max_convolution import max_convolution, weights_of
 
 PAPER: dict[str, Any] = {"depth": 6, "dim": None, "channels": 256, "hidden": 1024, "dropout": 0.5, "blanked": 0.0}
@@ -105,9 +106,7 @@ class CharCNN(Victim):
             if convolution is self.convolutions[-1] and not self.every_position:
                 # The maximum over the text equals the maximum of the pooled values, so pooling is skipped.
                 weight, bias = weights_of(convolution)
-                width = weight.shape[2]
-                pooled = (signal.shape[2] - width + 1) // pool * pool
-                steps = signal.transpose(1, 2)[:, : pooled + width - 1]
+                steps = signal.transpose(1, 2)[:, : _pooled_steps(signal.shape[2], weight.shape[2], pool)]
                 maxima.append(max_convolution(steps, weight, bias).relu())
                 break
             signal = convolution(signal)
@@ -116,3 +115,17 @@ class CharCNN(Victim):
             signal = signal.relu()  # after pooling: the same values for a third of the work
             maxima.append(signal.amax(2))
         return self.output(signal if self.every_position else torch.cat(maxima, 1))
+
+    def forward(self, ids: Ids) -> Logits:
+        """Logits of rows; on a CPU several times faster where neither dropout nor gradients are needed."""
+        queried = not self.training and not torch.is_grad_enabled() and ids.device.type == "cpu"
+        if not queried or len(self.convolutions) > 1 or not len(ids):
+            return super().forward(ids)
+        weight, bias = weights_of(self.convolutions[0])
+        steps = ids[:, : _pooled_steps(ids.shape[1], weight.shape[2], _POOLS[0])]
+        return self.output(max_responses(self.embedding.weight, steps, weight, bias).relu())
+
+
+def _pooled_steps(steps: int, width: int, pool: int) -> int:
+    """How many steps the pooling of a convolution's output looks at: those of whole pools."""
+    return (steps - width + 1) // pool * pool + width - 1

@@ -6,6 +6,7 @@ from torch import nn
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.category_embedding import CategoryEmbedding
+from hammingbox.victims.zoo.filter_responses import distinct_tokens, max_responses
 from hammingbox.victims.zoo.max_convolution import max_convolution, weights_of
 from hammingbox.victims.zoo.padding import is_text
 
@@ -54,3 +55,12 @@ class WordCNN(Victim):
             padded = nn.functional.pad(text, (0, 0, 0, width - 1))
             pooled.append(max_convolution(padded, *weights_of(convolution), mask).relu())
         return self.output(self.dropout(torch.cat(pooled, 1)))
+
+    def forward(self, ids: Ids) -> Logits:
+        """Logits of rows; on a CPU several times faster where neither dropout nor gradients are needed."""
+        if self.training or torch.is_grad_enabled() or ids.device.type != "cpu" or not len(ids):
+            return super().forward(ids)
+        words, slots = distinct_tokens(ids, self.embedding.table.num_embeddings)
+        vectors, mask = self.embedding.table(words), is_text(ids)
+        pooled = [max_responses(vectors, slots, *weights_of(part), mask).relu() for part in self.convolutions]
+        return self.output(torch.cat(pooled, 1))
