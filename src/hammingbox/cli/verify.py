@@ -88,7 +88,8 @@ def _rows_of(
 ) -> Dataset:
     name = data or stored.header["data"]
     splits = DataReference.of(name, label=label, schema=schema).load(data_dir, schema_digest=stored.schema.digest)
-    return splits.numbered("test")  # a result file does not name its part: where parts share numbers, it is of test rows
+    # A result file does not name its part. Where parts share numbers, its rows are looked for among the test rows.
+    return splits.numbered("test")
 
 
 def _as_json(file: Path, found: VerifiedStore) -> dict[str, Any]:
