@@ -131,7 +131,10 @@ def test_whatever_a_library_says_about_a_damaged_model_is_one_sentence(
 def test_a_damaged_lightgbm_file_does_not_end_the_process(files: Path, small: Table, tmp_path: Path) -> None:
     text = (files / "l.txt").read_text()
     cut = text[: text.index("leaf_value")]
-    for damaged in (cut, text.replace("num_leaves=", "num_leaves=9", 1), text.replace("threshold=", "threshold=x", 1)):
+    unnamed = text.replace("[drop_rate: 0.1]", "[drop_r\\ 0.1]")  # read as text without an end
+    leaves, threshold = text.replace("num_leaves=", "num_leaves=9", 1), text.replace("threshold=", "threshold=x", 1)
+    for damaged in (cut, leaves, threshold, unnamed):
+        assert damaged != text
         (tmp_path / "l.txt").write_text(damaged)
         with pytest.raises(hb.FileError, match=r"LightGBM model in .* got a damaged one"):
             opened(tmp_path / "l.txt", small)

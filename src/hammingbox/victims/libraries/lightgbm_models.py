@@ -111,7 +111,7 @@ def _check_whole(text: str, source: object) -> None:
     """Checks a model before LightGBM reads it, which prints to the terminal and may die at a damaged file.
 
     Every tree is where ``tree_sizes`` says, its lists have the lengths that its number of leaves asks for, and a walk
-    through it ends in a leaf.
+    through it ends in a leaf. Every parameter is a name and a value in brackets.
 
     Raises:
         FileError: it is damaged.
@@ -137,6 +137,9 @@ def _check_whole(text: str, source: object) -> None:
         start += size
     rest, _, last = text[start:].rstrip().rpartition("\n")
     if not rest.lstrip().startswith("end of trees") or not last.startswith("pandas_categorical:"):
+        raise damaged
+    parameters = re.search(r"^parameters:\n(.*?)(^end of parameters$|\Z)", rest, re.MULTILINE | re.DOTALL)
+    if parameters and not all(re.fullmatch(r"\[\w+: .*\]|", line) for line in parameters[1].splitlines()):
         raise damaged
     parse_json(last.partition(":")[2], source)
 
