@@ -63,21 +63,21 @@ class Evolution(Search):
                 break
             if len(rows) < len(part):  # rows leave and never come back
                 part, streams = problem.take(rows), random.select(rows)
-            parents = genes[rows]
+            parents, known_loss = genes.index_select(0, rows), fitness.index_select(0, rows)
             if generation == 0:
                 children = parents
                 points = _decode(part, children)
             else:
-                children = self._children(parents, fitness[rows], streams)
+                children = self._children(parents, known_loss, streams)
                 fresh = streams.uniform(self.population, problem.budget, 2)
                 points, instead = _decode(part, torch.cat([children, fresh], 1)).chunk(2, 1)
                 known = visited.knows(rows, visited.keys(points))
                 children = torch.where(known[..., None, None], fresh, children)
                 points = torch.where(known[..., None], instead, points)
             loss = try_points(problem, best, rows, points, visited.visit(rows, points))
-            better = loss > fitness[rows]
-            genes[rows] = torch.where(better[..., None, None], children, parents)
-            fitness[rows] = torch.where(better, loss, fitness[rows])
+            better = loss > known_loss
+            genes.index_copy_(0, rows, torch.where(better[..., None, None], children, parents))
+            fitness.index_copy_(0, rows, torch.where(better, loss, known_loss))
 
     def search_passes(self, problem: Problem) -> Passes:
         """Every individual once, and no point twice."""

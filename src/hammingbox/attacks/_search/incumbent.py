@@ -56,12 +56,15 @@ class Incumbent:
         """
         met = fooled.any(1)
         value, place = loss.masked_fill(met[:, None] & ~fooled, -torch.inf).max(1)
-        known = self.fooled[rows]
-        better = (met > known) | ((met == known) & (value > self.loss[rows]))
-        if not bool(better.any()):
+        known = self.fooled.index_select(0, rows)
+        better = (met > known) | ((met == known) & (value > self.loss.index_select(0, rows)))
+        at = better.nonzero()[:, 0]
+        if len(at) == 0:
             return
-        who, place = rows[better], place[better]
-        self.slots[who], self.loss[who], self.fooled[who] = points[better, place], value[better], met[better]
+        who, chosen = rows.index_select(0, at), at * points.shape[1] + place.index_select(0, at)
+        self.slots.index_copy_(0, who, points.flatten(0, 1).index_select(0, chosen))
+        self.loss.index_copy_(0, who, value.index_select(0, at))
+        self.fooled.index_copy_(0, who, met.index_select(0, at))
 
 
 def best_points(rows: PointRows, loss: PointFloat, batch: int) -> tuple[Int64[Tensor, "some"], Int64[Tensor, "some"]]:
