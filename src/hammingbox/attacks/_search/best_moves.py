@@ -66,8 +66,13 @@ def best_moves(
 
     held = _at(visited.key_of, present)
     key = held.sum(1, keepdim=True) - held.gather(1, feature) + _at(visited.key_of, option)
-    keys = torch.cat([key[..., None], key[..., None] - held.gather(1, back)[:, None]], 2).flatten(1)
-    value = value.flatten(1).masked_fill(visited.knows(rows, keys), -torch.inf)
+    exchanged = key[..., None] - held.gather(1, back)[:, None]
+    keys = torch.cat([key[..., None], exchanged], 2).flatten(1)
+    # An option is taken either alone or in exchanges. What is refused need not be looked up, so column 0 and column 1
+    # share a place.
+    exchanged[..., 0] = torch.where(full & ~touched, exchanged[..., 0], key)
+    known = visited.knows(rows, exchanged.flatten(1)).view(exchanged.shape)
+    value = value.masked_fill_(torch.cat([known[..., :1], known], 2), -torch.inf).flatten(1)
     value, chosen = value.topk(min(tries, value.shape[1]))
     keys = keys.gather(1, chosen).masked_fill(value == -torch.inf, 0)
     visited.add(rows, keys)

@@ -49,11 +49,13 @@ class AdditiveSurrogate(Guide):
         noise = random.uniform(self.layout.options, self.clean.shape[1])
         self.worth = noise.mul_(_NOISE).index_fill_(1, self.layout.starts, 0.0)  # slot 0 changes nothing
         self.restarts = torch.zeros_like(problem.rows)
+        self._predicted: tuple[Slots, Float[Tensor, "batch classes"]] | None = None  # of the points of the last `gain`
 
     def gain(self, problem: Problem, rows: Int64[Tensor, "batch"], here: Slots) -> Gains:  # noqa: ARG002
         """What taking each option adds to each logit."""
         worth = self.worth.index_select(0, rows)
         present = worth.gather(1, (self.layout.starts + here)[..., None].expand(-1, -1, worth.shape[2]))
+        self._predicted = here, self.clean.index_select(0, rows) + present.sum(1)
         return worth - present.index_select(1, self.layout.feature_of)
 
     def value(
@@ -64,7 +66,10 @@ class AdditiveSurrogate(Guide):
         gain: Float[Tensor, "batch *moves parts"],
     ) -> Float[Tensor, "batch *moves"]:
         """The loss that the model predicts after moves with these gains."""
-        known = self._logits(rows, (self.layout.starts + here)[:, None])[:, 0]  # (batch, classes)
+        if self._predicted is not None and self._predicted[0] is here:
+            known = self._predicted[1]
+        else:
+            known = self._logits(rows, (self.layout.starts + here)[:, None])[:, 0]  # (batch, classes)
         logits = gain + known.view(len(rows), *(1,) * (gain.dim() - 2), -1)
         return problem.predicted_loss(logits)
 
@@ -156,6 +161,7 @@ class AdditiveSurrogate(Guide):
         self, rows: Int64[Tensor, "batch"], options: Int64[Tensor, "batch some"], logits: Answers
     ) -> None:
         """`learn` for points with one change each, all different: none sees another's step."""
+        self._predicted = None
         table = self.worth.view(-1, self.worth.shape[2])  # (batch x options, classes)
         place = self._places(rows, options[:, None]).flatten()
         worth = table.index_select(0, place).view(*options.shape, -1)
@@ -164,6 +170,7 @@ class AdditiveSurrogate(Guide):
 
     def learn(self, rows: Int64[Tensor, "batch"], points: ManySlots, logits: Answers) -> None:
         """Makes one step of Kaczmarz' method per point, in the order of the points."""
+        self._predicted = None
         queried = logits.isfinite().all(2)
         changed = (points != 0) & queried[..., None]
         rise = torch.where(queried[..., None], logits - self.clean.index_select(0, rows)[:, None], 0.0)
