@@ -170,7 +170,8 @@ class Problem:
         """
         self.meter.charge(self.rows.index_select(0, rows))
         with torch.no_grad():
-            return torch.cat([self._forward(rows[part], slots[part]) for part in self.micro_batches(len(rows))])
+            parts = [self._forward(rows[part], slots[part]) for part in self.micro_batches(len(rows))]
+            return parts[0] if len(parts) == 1 else torch.cat(parts)
 
     def answers_to_clean(self) -> Logits:
         """Logits of the clean rows. Cost: one forward pass per row, even if the answers are known."""

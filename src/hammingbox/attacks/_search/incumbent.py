@@ -31,7 +31,10 @@ class Incumbent:
 
     def open_rows(self) -> Int64[Tensor, "some"]:
         """Rows to search on: neither broken nor settled, with queries left."""
-        return (~self.fooled & ~self.settled & (self._problem.remaining > 0)).nonzero()[:, 0]
+        done = self.fooled | self.settled
+        if self._problem.meter.limit is not None:
+            done |= self._problem.remaining <= 0
+        return done.logical_not_().nonzero()[:, 0]
 
     def offer(self, rows: PointRows, slots: PointSlots, loss: PointFloat, fooled: Bool[Tensor, "points"]) -> None:
         """Takes each row's best point of a ragged list where it beats the best one so far."""
