@@ -168,9 +168,10 @@ class Problem:
             VictimError: the victim does not return finite logits.
             AttackError: the attack exceeds the query limit, see `may_query`.
         """
-        self.meter.charge(self.rows[rows])
+        self.meter.charge(self.rows.index_select(0, rows))
         with torch.no_grad():
-            return torch.cat([self._forward(rows[part], slots[part]) for part in self.micro_batches(len(rows))])
+            parts = [self._forward(rows[part], slots[part]) for part in self.micro_batches(len(rows))]
+            return parts[0] if len(parts) == 1 else torch.cat(parts)
 
     def answers_to_clean(self) -> Logits:
         """Logits of the clean rows. Cost: one forward pass per row, even if the answers are known."""
@@ -184,7 +185,7 @@ class Problem:
     def _forward(self, rows: PointRows, slots: PointSlots) -> Logits:
         ids = self.candidates.select_points(rows, slots)  # new rows: the victim may do to them what it likes
         if isinstance(self.victim, MeteredVictim):
-            return self.victim.answer(ids, self.rows[rows])
+            return self.victim.answer(ids, self.rows.index_select(0, rows))
         logits = self.victim(ids)
         check_logits(logits, len(rows))
         return logits.clone()  # the victim may write into its own tensor at the next call
@@ -227,7 +228,7 @@ class Problem:
 
     def judge(self, rows: PointRows, logits: Logits) -> Scores:
         """Loss and success of points with these logits. No cost."""
-        goal = self.goal.take(rows)
+        goal = RowGoals(self.goal.wins.index_select(0, rows))
         margin = goal.margin(logits)
         loss = margin if self.objective == "margin" else goal.cross_entropy(logits)
         return Scores(loss.float(), margin > 0)

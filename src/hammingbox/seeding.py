@@ -53,7 +53,7 @@ class RowRandom:
     @property
     def streams(self) -> list[np.random.Generator]:
         """The stream of each row."""
-        return [self._source[row] for row in self._rows]
+        return self._source.of(self._rows)
 
     def select(self, rows: Int64[Tensor, "some"] | Bool[Tensor, "batch"]) -> "RowRandom":
         """The streams of some rows. They are shared with this object: drawing from one advances both."""
@@ -88,12 +88,16 @@ class _Streams:
         self._seed, self._bytes, self._size = seed, content.tobytes(), content[:1].nbytes
         self._made: dict[int, np.random.Generator] = {}
 
-    def __getitem__(self, row: int) -> np.random.Generator:
-        if row not in self._made:
-            begin = row * self._size
-            key = int.from_bytes(blake2b(self._bytes[begin : begin + self._size], digest_size=16).digest())
-            self._made[row] = np.random.Generator(np.random.SFC64(np.random.SeedSequence([self._seed, key])))
-        return self._made[row]
+    def of(self, rows: Sequence[int]) -> list[np.random.Generator]:
+        made = self._made
+        return [made[row] if row in made else self._make(row) for row in rows]
+
+    def _make(self, row: int) -> np.random.Generator:
+        begin = row * self._size
+        key = int.from_bytes(blake2b(self._bytes[begin : begin + self._size], digest_size=16).digest())
+        stream = np.random.Generator(np.random.SFC64(np.random.SeedSequence([self._seed, key])))
+        self._made[row] = stream
+        return stream
 
 
 def torch_generator(seed: int) -> torch.Generator:

@@ -13,7 +13,7 @@ from hammingbox.attacks._search.incumbent import Incumbent
 from hammingbox.attacks._search.knapsack import pack_samples
 from hammingbox.attacks._search.points import try_points
 from hammingbox.attacks._search.search import Search
-from hammingbox.attacks._search.visited import Visited
+from hammingbox.attacks._search.visited import Visited, first_in_row
 from hammingbox.attacks.cost import Passes
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
@@ -63,21 +63,27 @@ class Evolution(Search):
                 break
             if len(rows) < len(part):  # rows leave and never come back
                 part, streams = problem.take(rows), random.select(rows)
-            parents = genes[rows]
+            parents, known_loss = genes.index_select(0, rows), fitness.index_select(0, rows)
             if generation == 0:
                 children = parents
                 points = _decode(part, children)
+                new = visited.visit(rows, points)
             else:
-                children = self._children(parents, fitness[rows], streams)
+                children = self._children(parents, known_loss, streams)
                 fresh = streams.uniform(self.population, problem.budget, 2)
-                points, instead = _decode(part, torch.cat([children, fresh], 1)).chunk(2, 1)
-                known = visited.knows(rows, visited.keys(points))
+                decoded = _decode(part, torch.cat([children, fresh], 1))
+                decoded_keys = visited.keys(decoded)
+                (points, instead), (keys, other_keys) = decoded.chunk(2, 1), decoded_keys.chunk(2, 1)
+                known, other_known = visited.knows(rows, decoded_keys).chunk(2, 1)
                 children = torch.where(known[..., None, None], fresh, children)
                 points = torch.where(known[..., None], instead, points)
-            loss = try_points(problem, best, rows, points, visited.visit(rows, points))
-            better = loss > fitness[rows]
-            genes[rows] = torch.where(better[..., None, None], children, parents)
-            fitness[rows] = torch.where(better, loss, fitness[rows])
+                keys = torch.where(known, other_keys, keys)
+                new = first_in_row(keys) & ~(known & other_known)
+                visited.add(rows, keys)
+            loss = try_points(problem, best, rows, points, new)
+            better = loss > known_loss
+            genes.index_copy_(0, rows, torch.where(better[..., None, None], children, parents))
+            fitness.index_copy_(0, rows, torch.where(better, loss, known_loss))
 
     def search_passes(self, problem: Problem) -> Passes:
         """Every individual once, and no point twice."""

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import torch
-
 from hammingbox.attacks._search.combinations import points_within
 from hammingbox.attacks._search.incumbent import Incumbent
 from hammingbox.attacks._search.points import query_points
@@ -56,13 +54,14 @@ class Local(TabuSearch):
         layout = problem.candidates.layout
         noise = random.uniform(layout.options).masked_fill_(~problem.candidates.moves, -1.0)
         noise, options = noise.topk(min(self.sweep, layout.options))
-        for chunk in torch.arange(options.shape[1], device=options.device).split(_SWEEP_AT_ONCE):
+        for start in range(0, options.shape[1], _SWEEP_AT_ONCE):
+            chunk = slice(start, start + _SWEEP_AT_ONCE)
             rows = best.open_rows()
             if len(rows) == 0:
                 break
-            option = options[rows][:, chunk]
-            points = option.new_zeros(len(rows), len(chunk), layout.features)
+            option = options[:, chunk].index_select(0, rows)
+            points = option.new_zeros(*option.shape, layout.features)
             points.scatter_(2, layout.feature_of[option][..., None], layout.slot_of[option][..., None])
-            real = noise[rows][:, chunk] >= 0
+            real = noise[:, chunk].index_select(0, rows) >= 0
             guide.learn_singles(rows, option, query_points(problem, best, rows, points, real)[1])
             visited.add(rows, visited.key_of[option].masked_fill(~real, 0))

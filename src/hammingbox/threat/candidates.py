@@ -55,16 +55,19 @@ class Candidates:
 
     def take(self, rows: Shaped[Tensor, "some"]) -> "Candidates":
         """The candidates of some rows."""
-        part = Candidates(self.layout, self.ids[rows], self.valid[rows], self.by_category, self.shared)
+        if rows.dtype == torch.bool:
+            rows = rows.nonzero()[:, 0]
+        ids, valid = self.ids.index_select(0, rows), self.valid.index_select(0, rows)
+        part = Candidates(self.layout, ids, valid, self.by_category, self.shared)
         known = vars(self)  # a search takes parts of the same rows again and again
         if "counts" in known:
-            vars(part)["counts"] = self.counts[rows]
+            vars(part)["counts"] = self.counts.index_select(0, rows)
         if "able_features" in known:
             order, count = self.able_features
-            vars(part)["able_features"] = (order[rows], count[rows])
+            vars(part)["able_features"] = (order.index_select(0, rows), count.index_select(0, rows))
         if "_valid_options" in known:
             options, begin = self._valid_options
-            vars(part)["_valid_options"] = (options, begin[rows])
+            vars(part)["_valid_options"] = (options, begin.index_select(0, rows))
         return part
 
     def copy(self) -> "Candidates":
@@ -152,7 +155,7 @@ class Candidates:
     def select_points(self, rows: PointRows, slots: PointSlots) -> Int64[Tensor, "points columns"]:
         """The rows that a ragged list of (batch row, slots) stands for."""
         # One index per cell instead of two: a third of the time.
-        cells = (rows * self.ids.shape[1])[:, None] + self.layout.starts + slots
+        cells = (slots + self.layout.starts).add_((rows * self.ids.shape[1])[:, None])
         return self.ids.reshape(-1).index_select(0, cells.reshape(-1)).view(cells.shape)
 
     def allows(self, slots: Slots) -> RowMask:
@@ -171,8 +174,9 @@ class Candidates:
         """All valid options, row after row, and where the run of each (row, feature) begins."""
         counts_by_option = self.valid.sum(1)
         before_row = torch.cumsum(counts_by_option, 0) - counts_by_option
-        before_option = torch.cumsum(self.valid, 1) - self.valid.long()
-        return self.valid.nonzero()[:, 1], before_row[:, None] + self.layout.first(before_option)
+        # Slot 0 is always valid: it counts itself.
+        before_option = self.layout.first(torch.cumsum(self.valid, 1)) - 1
+        return self.valid.nonzero()[:, 1], before_row[:, None] + before_option
 
     def nth_valid(
         self,
@@ -182,7 +186,8 @@ class Candidates:
     ) -> Int64[Tensor, "points chosen"]:
         """The n-th valid slot (0 is the clean one) of some features of some rows."""
         options, begin = self._valid_options
-        return self.layout.slot_of[options[begin[rows, features] + n]]
+        place = begin.flatten().index_select(0, (rows * begin.shape[1] + features).flatten()) + n.flatten()
+        return self.layout.slot_of.index_select(0, options.index_select(0, place)).view(features.shape)
 
 
 def hamming(a: Ids, b: Ids) -> RowInt:

@@ -62,7 +62,8 @@ class Answers:
             numbers = found.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise VictimError(f"expected the model to return numbers, got {found.dtype}.") from error
-        if not np.isfinite(numbers).all():
+        # A sum of finite numbers may overflow, but no sum with NaN or infinite ones is finite.
+        if not np.isfinite(numbers.sum()) and not np.isfinite(numbers).all():
             raise VictimError("expected the model to return finite numbers, got NaN or infinite values.")
         if kind == "logits":
             logits = np.stack([np.zeros(rows), numbers], 1) if numbers.ndim == 1 else numbers
@@ -161,7 +162,8 @@ def _kind_of(found: Array) -> Returns:
 
 
 def _logs(probabilities: Array) -> Array:
-    sums = probabilities.sum(1)
+    # Two columns are added, and compared below, in a third of the time of a reduction over them.
+    sums = probabilities[:, 0] + probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities.sum(1)
     if (probabilities < -1e-6).any() or (abs(sums - 1) > 1e-3).any():
         raise VictimError(
             "expected the model to return probabilities (not negative, rows summing to 1), got other numbers. "
@@ -172,8 +174,10 @@ def _logs(probabilities: Array) -> Array:
 
 def _decided(logits: Array) -> Array:
     """Lifts the first of several largest scores a little."""
-    best = logits.max(1, keepdims=True)
-    tied = ((logits == best).sum(1) > 1).nonzero()[0]
+    if logits.shape[1] == 2:
+        tied = (logits[:, 0] == logits[:, 1]).nonzero()[0]
+    else:
+        tied = ((logits == logits.max(1, keepdims=True)).sum(1) > 1).nonzero()[0]
     if len(tied):
         logits = logits.copy()
         logits[tied, logits[tied].argmax(1)] += _NUDGE

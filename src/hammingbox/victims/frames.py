@@ -9,6 +9,7 @@ numbers are int64, other numbers float64, True and False are bool, the rest is t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -82,7 +83,7 @@ class Frames:
         Args:
             ids: (rows, features of the schema).
         """
-        by_column = np.ascontiguousarray(ids[:, self._places].T)
+        by_column = ids.T[self._places]
         if self.container == "codes":
             return np.ascontiguousarray(by_column.T)
         if self.container == "array" or self._alike:
@@ -310,6 +311,7 @@ def _blocks_of(columns: Sequence[Any]) -> list[Array] | None:
     return [np.array(places, dtype=np.int64) for places in blocks.values()]
 
 
+@cache
 def _from_blocks() -> Any:
     """What pandas offers since version 3 to those who know the blocks of a frame; None before."""
     try:

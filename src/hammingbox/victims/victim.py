@@ -9,6 +9,7 @@
 - use :class:`hammingbox.BlackBox` (``victims/black_box.py``) for anything with a ``predict_proba``.
 """
 
+import math
 from abc import ABC, abstractmethod
 from itertools import chain
 from typing import Any
@@ -114,7 +115,7 @@ def check_logits(logits: Any, rows: int, *, probabilities: bool = False) -> None
     if not logits.is_floating_point():
         raise VictimError(f"expected logits as floating-point numbers, got {logits.dtype}. Return scores, not classes.")
     # A sum of finite numbers may overflow, but no sum with NaN or infinite ones is finite.
-    if not logits.sum().isfinite() and not logits.isfinite().all():
+    if not math.isfinite(logits.sum().item()) and not logits.isfinite().all():
         raise VictimError(
             "expected finite logits, got NaN or infinite values. Check the victim's weights and its input ids."
         )

@@ -31,7 +31,10 @@ class Incumbent:
 
     def open_rows(self) -> Int64[Tensor, "some"]:
         """Rows to search on: neither broken nor settled, with queries left."""
-        return (~self.fooled & ~self.settled & (self._problem.remaining > 0)).nonzero()[:, 0]
+        done = self.fooled | self.settled
+        if self._problem.meter.limit is not None:
+            done |= self._problem.remaining <= 0
+        return done.logical_not_().nonzero()[:, 0]
 
     def offer(self, rows: PointRows, slots: PointSlots, loss: PointFloat, fooled: Bool[Tensor, "points"]) -> None:
         """Takes each row's best point of a ragged list where it beats the best one so far."""
@@ -56,12 +59,15 @@ class Incumbent:
         """
         met = fooled.any(1)
         value, place = loss.masked_fill(met[:, None] & ~fooled, -torch.inf).max(1)
-        known = self.fooled[rows]
-        better = (met > known) | ((met == known) & (value > self.loss[rows]))
-        if not bool(better.any()):
+        known = self.fooled.index_select(0, rows)
+        better = (met > known) | ((met == known) & (value > self.loss.index_select(0, rows)))
+        at = better.nonzero()[:, 0]
+        if len(at) == 0:
             return
-        who, place = rows[better], place[better]
-        self.slots[who], self.loss[who], self.fooled[who] = points[better, place], value[better], met[better]
+        who, chosen = rows.index_select(0, at), at * points.shape[1] + place.index_select(0, at)
+        self.slots.index_copy_(0, who, points.flatten(0, 1).index_select(0, chosen))
+        self.loss.index_copy_(0, who, value.index_select(0, at))
+        self.fooled.index_copy_(0, who, met.index_select(0, at))
 
 
 def best_points(rows: PointRows, loss: PointFloat, batch: int) -> tuple[Int64[Tensor, "some"], Int64[Tensor, "some"]]:

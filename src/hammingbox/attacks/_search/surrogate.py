@@ -47,13 +47,15 @@ class AdditiveSurrogate(Guide):
         self.few = problem.budget**2 < self.layout.features  # lists of changes are shorter than whole points
         self.clean = best.clean_logits.float()
         noise = random.uniform(self.layout.options, self.clean.shape[1])
-        self.worth = (_NOISE * noise).masked_fill_((self.layout.slot_of == 0)[:, None], 0.0)
+        self.worth = noise.mul_(_NOISE).index_fill_(1, self.layout.starts, 0.0)  # slot 0 changes nothing
         self.restarts = torch.zeros_like(problem.rows)
+        self._predicted: tuple[Slots, Float[Tensor, "batch classes"]] | None = None  # of the points of the last `gain`
 
     def gain(self, problem: Problem, rows: Int64[Tensor, "batch"], here: Slots) -> Gains:  # noqa: ARG002
         """What taking each option adds to each logit."""
         worth = self.worth.index_select(0, rows)
         present = worth.gather(1, (self.layout.starts + here)[..., None].expand(-1, -1, worth.shape[2]))
+        self._predicted = here, self.clean.index_select(0, rows) + present.sum(1)
         return worth - present.index_select(1, self.layout.feature_of)
 
     def value(
@@ -64,7 +66,10 @@ class AdditiveSurrogate(Guide):
         gain: Float[Tensor, "batch *moves parts"],
     ) -> Float[Tensor, "batch *moves"]:
         """The loss that the model predicts after moves with these gains."""
-        known = self._logits(rows, (self.layout.starts + here)[:, None])[:, 0]  # (batch, classes)
+        if self._predicted is not None and self._predicted[0] is here:
+            known = self._predicted[1]
+        else:
+            known = self._logits(rows, (self.layout.starts + here)[:, None])[:, 0]  # (batch, classes)
         logits = gain + known.view(len(rows), *(1,) * (gain.dim() - 2), -1)
         return problem.predicted_loss(logits)
 
@@ -78,8 +83,14 @@ class AdditiveSurrogate(Guide):
         self, rows: Int64[Tensor, "batch"], options: Int64[Tensor, "batch sets some"]
     ) -> Float[Tensor, "batch sets some classes"]:
         table = self.worth.view(-1, self.worth.shape[2])  # (batch x options, classes)
-        place = rows[:, None, None] * self.layout.options + options
+        place = self._places(rows, options)
         return table.index_select(0, place.flatten()).view(*place.shape, -1)
+
+    def _places(
+        self, rows: Int64[Tensor, "batch"], options: Int64[Tensor, "batch sets some"]
+    ) -> Int64[Tensor, "batch sets some"]:
+        """Where the options of each row lie among those of all rows."""
+        return options + (rows * self.layout.options)[:, None, None]
 
     def new_starts(
         self, problem: Problem, rows: Int64[Tensor, "batch"], random: RowRandom, count: int
@@ -100,9 +111,9 @@ class AdditiveSurrogate(Guide):
         keep = _changes_to_keep(self.restarts[rows], problem.budget)
         self.restarts[rows] += 1
         feature, slot = self._random_changes(problem, rows, random, keep)
-        options = self.layout.starts[feature] + slot
+        options = self.layout.starts.index_select(0, feature.flatten()).view(feature.shape) + slot
         expected = problem.predicted_loss(self._logits(rows, options))
-        keys = self.visited.key_of[options].sum(2)
+        keys = self.visited.key_of.index_select(0, options.flatten()).view(options.shape).sum(2)
         new = ~self.visited.knows(rows, keys) & first_in_row(keys)
         top = expected.masked_fill(~new, -torch.inf).topk(count).indices[..., None].expand(-1, -1, problem.budget)
         points = write_changes(problem, feature.gather(1, top), slot.gather(1, top))
@@ -150,22 +161,27 @@ class AdditiveSurrogate(Guide):
         self, rows: Int64[Tensor, "batch"], options: Int64[Tensor, "batch some"], logits: Answers
     ) -> None:
         """`learn` for points with one change each, all different: none sees another's step."""
-        at = (rows[:, None], options)
-        worth = self.worth[at]
-        wrong = logits - self.clean[rows][:, None] - worth
-        self.worth[at] = worth + wrong.nan_to_num_(0.0)  # NaN: not queried
+        self._predicted = None
+        table = self.worth.view(-1, self.worth.shape[2])  # (batch x options, classes)
+        place = self._places(rows, options[:, None]).flatten()
+        worth = table.index_select(0, place).view(*options.shape, -1)
+        wrong = logits - self.clean.index_select(0, rows)[:, None] - worth
+        table.index_copy_(0, place, wrong.nan_to_num_(0.0).add_(worth).flatten(0, 1))  # NaN: not queried
 
     def learn(self, rows: Int64[Tensor, "batch"], points: ManySlots, logits: Answers) -> None:
         """Makes one step of Kaczmarz' method per point, in the order of the points."""
+        self._predicted = None
         queried = logits.isfinite().all(2)
         changed = (points != 0) & queried[..., None]
-        rise = torch.where(queried[..., None], logits - self.clean[rows][:, None], 0.0)
+        rise = torch.where(queried[..., None], logits - self.clean.index_select(0, rows)[:, None], 0.0)
         options = self.layout.starts + points
         if self.few:  # only what a point changes has a worth
             feature = changed.long().topk(self.budget).indices
             changed, options = changed.gather(2, feature), options.gather(2, feature)
         compared = options.shape[1] ** 2 * options.shape[2] ** (2 if self.few else 1)
-        for part in torch.arange(len(rows), device=rows.device).split(max(1, _COMPARED // compared)):
+        at_once = max(1, _COMPARED // compared)
+        for start in range(0, len(rows), at_once):
+            part = slice(start, start + at_once)
             self._correct(rows[part], options[part], changed[part], rise[part])
 
     def _correct(
@@ -181,15 +197,16 @@ class AdditiveSurrogate(Guide):
         error is what the model was wrong by before, minus the error of the first point, which that change now makes up.
         """
         table = self.worth.view(-1, self.worth.shape[2])  # (batch x options, classes)
-        place = rows[:, None, None] * self.layout.options + options
-        wrong = rise - (self._worth_of(rows, options) * changed[..., None]).sum(2)
+        place = self._places(rows, options).flatten()
+        worth = table.index_select(0, place).view(*options.shape, -1)
+        wrong = rise - (worth * changed[..., None]).sum(2)
         count = changed.sum(2).clamp(min=1)
         later, earlier = (torch.where(changed, options, nothing) for nothing in (-1, -2))
         seen = self._shared(later, earlier).div_(count[:, None]).tril_(-1)
         if bool(seen.any()):
             wrong = torch.linalg.solve_triangular(seen, wrong, upper=False, unitriangular=True)
         steps = (wrong / count[..., None])[:, :, None] * changed[..., None]
-        table.index_add_(0, place.flatten(), steps.flatten(0, 2))
+        table.index_add_(0, place, steps.flatten(0, 2))
 
     def _shared(
         self,
@@ -201,7 +218,7 @@ class AdditiveSurrogate(Guide):
         if self.few and len(places) <= _FEW_PLACES:
             # One comparison per pair of places. Summed over an axis, the same numbers take four times as long.
             pairs = [later[:, :, i, None] == earlier[:, None, :, j] for i in places for j in places]
-            return functools.reduce(torch.add, (pair.to(torch.uint8) for pair in pairs)).to(self.worth.dtype)
+            return functools.reduce(torch.add, (pair.view(torch.uint8) for pair in pairs)).to(self.worth.dtype)
         earlier = earlier.transpose(1, 2)[:, None]  # (batch, 1, changes, earlier points)
         # Changes are in the order of features, or any change may be the same as any other.
         same = later[..., None, None] == earlier[:, :, None] if self.few else later[..., None] == earlier

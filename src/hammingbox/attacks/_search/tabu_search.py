@@ -71,13 +71,14 @@ class TabuSearch(Search):
             guide.learn(rows, points, logits)
             there, value = _best_of(points, loss)
             moved = value > -torch.inf
-            here[rows] = torch.where(moved[:, None], there, here[rows])
-            barren[rows] = torch.where(stuck, barren[rows], torch.where(moved, 0, barren[rows] + 1))
+            here.index_copy_(0, rows, torch.where(moved[:, None], there, here.index_select(0, rows)))
+            idle, top = barren.index_select(0, rows), climbed.index_select(0, rows)
+            barren.index_copy_(0, rows, torch.where(stuck, idle, torch.where(moved, 0, idle + 1)))
             # A row without any new point restarts at once.
-            still = torch.where(moved, waited[rows] + 1, self.patience)
-            waited[rows] = torch.where(stuck | (value > climbed[rows]), 0, still)
-            climbed[rows] = torch.where(stuck, value, torch.maximum(climbed[rows], value))
-            left[rows] -= (~stuck).long()
+            still = torch.where(moved, waited.index_select(0, rows) + 1, self.patience)
+            waited.index_copy_(0, rows, torch.where(stuck | (value > top), 0, still))
+            climbed.index_copy_(0, rows, torch.where(stuck, value, torch.maximum(top, value)))
+            left[rows[starts:]] -= 1
 
     def _proposed(
         self,

@@ -30,18 +30,19 @@ class Visited:
         self._starts = layout.starts
         # Sorted keys of each row, with room for more, and how many places each row has used.
         self._seen = torch.zeros(batch, 1, dtype=torch.int64, device=device)
-        self._used = torch.ones(batch, dtype=torch.int64, device=device)
+        self._used = np.ones(batch, dtype=np.int64)
 
     def keys(self, slots: Int64[Tensor, "... features"]) -> Int64[Tensor, "..."]:
         """Keys of points."""
-        return self.key_of[self._starts + slots].sum(-1)
+        options = self._starts + slots
+        return self.key_of.index_select(0, options.flatten()).view(options.shape).sum(-1)
 
     def knows(self, rows: Int64[Tensor, "some"], keys: Keys) -> Bool[Tensor, "some points"]:
         """Which of these points their rows have tried."""
         if len(rows) == 0:
             return torch.zeros_like(keys, dtype=torch.bool)
-        used = int(self._used.index_select(0, rows).max())
-        seen = self._seen.index_select(0, rows)[:, :used].contiguous()
+        used = int(self._used[rows.cpu().numpy()].max())
+        seen = self._seen[:, :used].index_select(0, rows)
         place = torch.searchsorted(seen, keys.contiguous()).clamp_(max=used - 1)
         return seen.gather(1, place) == keys
 
@@ -52,14 +53,16 @@ class Visited:
         """
         if len(rows) == 0:
             return
-        before = int(self._used.index_select(0, rows).max())
-        self._used[rows] += keys.shape[1]
+        places = rows.cpu().numpy()
+        used = self._used[places]
+        before = int(used.max())
+        self._used[places] = used + keys.shape[1]
         after, room = before + keys.shape[1], self._seen.shape[1]
         if after > room:
             more = self._seen.new_full((len(self._seen), max(after, 2 * room) - room), _NO_KEY)
             self._seen = torch.cat([self._seen, more], 1)
-        known = self._seen.index_select(0, rows)[:, :before]
-        self._seen[rows, :after] = _sorted(torch.cat([known, keys], 1))
+        known = self._seen[:, :before].index_select(0, rows)
+        self._seen[:, :after].index_copy_(0, rows, _sorted(torch.cat([known, keys], 1)))
 
     def visit(
         self, rows: Int64[Tensor, "some"], points: Int64[Tensor, "some points features"]
