@@ -110,7 +110,7 @@ def attack(
         changes_from(immutable, forbid, full_space, protect, neighbours, threat_file, function, plausible)
     )
     task, part, space = reaching(task, part, space, [model])
-    checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
+    checkpoint, place = model_from(victim, model, task.splits.schema, model_name, label=label)
     checkpoint.victim.to(where)
     threat = ThreatModel(space, budget_from(budget, space, 3))
     goal = goal_from(sources, targets)

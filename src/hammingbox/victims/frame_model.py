@@ -9,7 +9,7 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.data.values import MISSING, UNKNOWN
-from hammingbox.errors import HammingboxError, InputError, VictimError, VictimRaisedError
+from hammingbox.errors import HammingboxError, InputError, MissingColumnsError, VictimError, VictimRaisedError
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.answers import Answers, Returns, class_order
 from hammingbox.victims.frames import ColumnType, Container, Frames, text_of, types_of
@@ -185,9 +185,10 @@ def _matched(facts: ModelFacts, schema: Schema) -> list[ColumnType]:
     if missing:
         close = get_close_matches(missing[0], own, n=1)
         guess = f" Did you mean {close[0]!r}?" if close else ""
-        raise InputError(
+        raise MissingColumnsError(
             f"expected the columns that the model takes, got a table without {', '.join(missing[:_SHOWN])}.{guess} "
-            "Name the table the model was trained on."
+            "Name the table the model was trained on.",
+            missing,
         )
     return found
 
