@@ -11,7 +11,7 @@ from hammingbox.data.schema import Schema
 from hammingbox.data.values import MISSING, UNKNOWN
 from hammingbox.errors import HammingboxError, InputError, MissingColumnsError, VictimError, VictimRaisedError
 from hammingbox.types import Embedded, Ids, Logits
-from hammingbox.victims.answers import Answers, Returns, class_order
+from hammingbox.victims.answers import Answers, Returns, class_order, classes_not_named
 from hammingbox.victims.frames import ColumnType, Container, Frames, text_of, types_of
 from hammingbox.victims.libraries.facts import ModelFacts
 from hammingbox.victims.trees.library_trees import library_trees
@@ -220,9 +220,10 @@ def _notes(victim: FrameModel, schema: Schema, found: Any, order: tuple[int, ...
     """What is not obvious about how this model is asked."""
     notes = []
     if order is None and victim.answers.labels != schema.classes:
-        notes.append(f"the model does not name its classes: its answers are taken as {', '.join(schema.classes[:12])}")
+        notes.append(classes_not_named(schema))
     if (victim.answers.returns in (None, "positive") and getattr(found, "ndim", 2) == 1) or _one_column(found):
-        notes.append(f"answers with one number per row: the probability of {schema.classes[-1]!r}")
+        positive = schema.classes[-1 if order is None else order.index(len(order) - 1)]
+        notes.append(f"answers with one number per row: the probability of {positive!r}")
     empty = [
         c.name for c in victim.frames.columns if c.dtype == "text" and MISSING in schema.features[c.feature].categories
     ]
