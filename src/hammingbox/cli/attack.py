@@ -152,7 +152,8 @@ def _show(facts: dict[str, Any], rate: Rate, classes: ClassRates) -> None:
     if fixed:
         table.add_row("not attackable", f"{fixed} rows have no change that the threat allows")
     table.add_row("robust error", f"{100 * facts['robust_error']:.1f} % of all rows")
-    table.add_row("mean distance", f"{facts['mean_distance']:.2f} changes per broken row")
+    if rate.hits:  # the mean over no rows is no number
+        table.add_row("mean distance", f"{facts['mean_distance']:.2f} changes per broken row")
     table.add_row("passes", f"{facts['forward']:,} forward, {facts['backward']:,} backward")
     table.add_row("time", f"{facts['seconds']:.2f} s")
     out.print(table)

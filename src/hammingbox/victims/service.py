@@ -195,7 +195,9 @@ class Service(Victim):
         count = len(self.schema.classes)
         if found.shape != (rows, count):
             raise VictimError(
-                f"expected {self.url} to answer {rows} rows with {count} probabilities each, got shape {found.shape}."
+                f"expected {self.url} to answer {rows} rows with {count} probabilities each, got shape {found.shape}. "
+                f"Let it answer one list per row, with a probability for every class "
+                f"({', '.join(self.schema.classes[:12])})."
             )
         if self._model is not None and model != self._model:
             raise VictimError(f"expected answers of the model {self._model!r}, got some of {model!r}. Start anew.")
