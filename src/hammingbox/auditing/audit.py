@@ -127,7 +127,7 @@ def audit(
     try:
         checkpoint, place = _opened(model, job.task.splits.schema, types, name, is_kept=folder is not None)
     except MissingColumnsError as error:
-        raise error.with_label(label) from error
+        raise error.with_label(label) from None
     if folder is not None:
         return run_audit(job, checkpoint, place, Path(folder), on_progress)
     temporary = mkdtemp(prefix="hammingbox-audit-")

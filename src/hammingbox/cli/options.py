@@ -159,7 +159,7 @@ def model_from(
     try:
         opened = open_model(model or "", schema, name=name)
     except MissingColumnsError as error:
-        raise error.with_label(label) from error
+        raise error.with_label(label) from None
     for note in () if quiet else opened.victim.notes:
         err.print(f"model: {plain(note)}", highlight=False, soft_wrap=True)
     return opened, str(model)
