@@ -111,11 +111,11 @@ def test_mistakes_are_one_sentence(mistake: str, place: Path, tmp_path: Path) ->
 @pytest.mark.parametrize("command", ["audit", "attack", "compare", "diagnose"])
 def test_a_label_that_the_model_takes_as_a_feature(command: str, place: Path, tmp_path: Path) -> None:
     where = [] if command == "diagnose" else ["--out", tmp_path / "out"]
-    with pytest.raises(HammingboxError, match=r"got 'city', a column that the model takes .* wrong label\?"):
-        call_program(command, place / "all.csv", "--label", "city", "--model", place / "model.ubj", *where)
+    with pytest.raises(HammingboxError, match=r"got 'new', a column that the model takes .* wrong label\?"):
+        call_program(command, place / "all.csv", "--label", "new", "--model", place / "model.ubj", *where)
     assert not (tmp_path / "out" / FILE).exists()
     with pytest.raises(HammingboxError, match="got a table without amount"):  # another column than the label
-        call_program(command, place / "short.csv", "--label", "city", "--model", place / "amount.ubj", *where)
+        call_program(command, place / "short.csv", "--label", "new", "--model", place / "amount.ubj", *where)
 
 
 def test_the_page_of_an_audit_repeats_it_with_its_frozen_columns(place: Path, tmp_path: Path) -> None:

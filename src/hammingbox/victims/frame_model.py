@@ -98,10 +98,10 @@ class FrameModel(Victim):
         except HammingboxError:
             raise
         except (Exception, SystemExit) as error:  # whatever a model of somebody else raises
-            reason = " ".join(str(error).split())[:_LONGEST_REASON]
+            reason = " ".join(str(error).split())[:_LONGEST_REASON].rstrip(".")
             raise VictimRaisedError(
-                f"expected the model to answer {len(ids)} rows, got {type(error).__name__}: {reason} "
-                f"It was given {_outline(table)}. Give it the types of its training: `like`, or a columns file."
+                f"expected the model to answer {len(ids)} rows, got {type(error).__name__}: {reason}. "
+                f"It was given {_outline(table)} Give it the types of its training: `like`, or a columns file."
             ) from error
 
 

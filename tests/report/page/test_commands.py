@@ -43,6 +43,8 @@ def test_commands_name_what_the_attacker_may_do() -> None:
     mine = {"kind": "masked", "immutable": ["sex", "age"], "forbidden": {"job": ["none", "a b"]}, "kept": {}}
     limits = "--immutable sex --immutable age --forbid job=none --forbid 'job=a b'"
     assert f"--schema schema.toml --full-space {limits}" in command("mine.csv", mine), "as recorded, in their order"
+    numbers = mine | {"kind": "table", "options": {}, "steps": {}}
+    assert f"--schema schema.toml {limits} --rows" in command("mine.csv", numbers), "a table with numbers"
     own = {"kind": "masked", "immutable": [], "forbidden": {"*": ["N"], "base 3": ["A"]}, "kept": {}}
     assert "--seed 1 --forbid 'base 3=A' --rows" in command("splice", own)
     freed = own | {"forbidden": {"base 3": ["A"]}}

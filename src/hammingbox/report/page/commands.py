@@ -165,7 +165,7 @@ def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str
     if space.get("kind") == "full":
         limited = own is not None and (own.forbidden or own.kept or own.immutable or own.synonyms)
         return [*options, _FULL_SPACE] if limited or own is None else options
-    if space.get("kind") not in ("masked", "synonym"):  # a user's own, which no option gives, or damaged
+    if space.get("kind") not in ("masked", "synonym", "table"):  # a user's own, which no option gives, or damaged
         return options
     bare = space.get("kind") == "masked" and (own is None or not _includes(space, own))
     if bare:
