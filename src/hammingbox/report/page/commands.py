@@ -64,7 +64,7 @@ def commands(
             names[run.name] = None
             budgets.add(run.key.budget)
             if again := (measured or {}).get(run.key.victim_sha256):
-                frozen[*place, *options] = again
+                frozen[(*place, *options)] = again
             continue
         budget = _listed({run.key.budget}, unit)
         line = ["hammingbox", "attack", *place, "--attack", run.name, "--budget", budget, *options]
