@@ -1,5 +1,6 @@
 """Under Ray Train, `fit` joins the process group that Ray made, and trains as `--workers` does."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def address() -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in nodes.PATIENCE.items():
             patch.setenv(name, value)
+        patch.setenv("PYTHONPATH", str(Path(__file__).parents[1]), prepend=os.pathsep)  # where workers find `toys`
         try:
             cluster = nodes.start_cluster(cpus=2)
         except Exception as error:
