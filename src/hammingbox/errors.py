@@ -15,6 +15,27 @@ class InputError(HammingboxError, ValueError):
     """Invalid rows, labels, budgets or settings, or an optional library that is not installed."""
 
 
+class MissingColumnsError(InputError):
+    """A table without columns that the model takes.
+
+    Attributes:
+        columns: their names.
+    """
+
+    def __init__(self, message: str, columns: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.columns = tuple(columns)
+
+    def with_label(self, label: str | None) -> InputError:
+        """The same error for a table with this label column, which explains itself where the model takes the label."""
+        if label is None or label not in self.columns:
+            return self
+        return InputError(
+            f"expected a label that the model predicts, got {label!r}, a column that the model takes as a feature. "
+            "Did you name the wrong label?"
+        )
+
+
 class VictimError(HammingboxError):
     """A victim that returns something other than finite logits, or lacks what an attack needs."""
 

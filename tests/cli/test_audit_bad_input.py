@@ -1,7 +1,11 @@
 """What a stranger gets wrong in `hammingbox audit`: one sentence with the remedy, and nothing half-written."""
 
+import json
+import re
+import shlex
 import socket
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +14,7 @@ import pytest
 import xgboost
 
 from hammingbox import HammingboxError
+from hammingbox.report.measured_what_if import FOLDER
 from hammingbox.running.store import FILE
 from toys.program import call_program
 
@@ -44,6 +49,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model.fit(typed, (frame["fraud"] == "yes").astype(int)).save_model(folder / "model.ubj")
     three = xgboost.XGBClassifier(n_estimators=1, max_depth=1, enable_categorical=True, n_jobs=1)
     three.fit(typed, np.arange(120) % 3).save_model(folder / "three.ubj")
+    alone = xgboost.XGBClassifier(n_estimators=1, max_depth=1, n_jobs=1)
+    alone.fit(typed[["amount"]], (frame["fraud"] == "yes").astype(int)).save_model(folder / "amount.ubj")
     content = (folder / "model.ubj").read_bytes()
     (folder / "half.ubj").write_bytes(content[: len(content) // 2])
     (folder / "model.txt").write_bytes(content)
@@ -99,6 +106,36 @@ def test_mistakes_are_one_sentence(mistake: str, place: Path, tmp_path: Path) ->
         call_program("audit", data, *test, "--label", "fraud", "--model", model(place), "--out", tmp_path / "out")
     assert len(str(error.value)) < 600
     assert not (tmp_path / "out" / FILE).exists()
+
+
+@pytest.mark.parametrize("command", ["audit", "attack", "compare", "diagnose"])
+def test_a_label_that_the_model_takes_as_a_feature(command: str, place: Path, tmp_path: Path) -> None:
+    where = [] if command == "diagnose" else ["--out", tmp_path / "out"]
+    with pytest.raises(HammingboxError, match=r"got 'new', a column that the model takes .* wrong label\?"):
+        call_program(command, place / "all.csv", "--label", "new", "--model", place / "model.ubj", *where)
+    assert not (tmp_path / "out" / FILE).exists()
+    with pytest.raises(HammingboxError, match="got a table without amount"):  # another column than the label
+        call_program(command, place / "short.csv", "--label", "new", "--model", place / "amount.ubj", *where)
+
+
+def test_the_page_of_an_audit_repeats_it_with_its_frozen_columns(place: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    call_program(
+        "audit", place / "all.csv", "--label", "fraud", "--model", place / "model.ubj", "--rows-per-class", 8,
+        "--budgets", "1", "--what-if", 2, "--immutable", "new", "--out", out,
+    )  # fmt: skip
+    page = (out / "report.html").read_text()
+    assert page.count("how the model is asked") == 1, "one finding, however many notes the model has"
+    block = re.search(r"<pre[^>]*>(.*?)</pre>", page, re.S)
+    assert block is not None
+    program, command, *options = shlex.split(unescape(block[1]))
+    assert (program, command) == ("hammingbox", "audit")
+    frozen = call_program("results", "list", out / FOLDER, "--json")
+    assert options[options.index("--what-if") + 1] == str(len(json.loads(frozen)))
+    before = call_program("results", "list", out, "--json")
+    call_program(command, *options)
+    assert call_program("results", "list", out, "--json") == before, "every row was there already"
+    assert call_program("results", "list", out / FOLDER, "--json") == frozen
 
 
 def test_a_service_that_is_down(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

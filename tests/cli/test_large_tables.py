@@ -97,7 +97,7 @@ def test_an_audit_of_all_rows(folder: Path, tmp_path: Path, monkeypatch: pytest.
     assert "frozen" in out
     page = (tmp_path / "report.html").read_text()
     assert "all rows" in page
-    assert "--rows all" in page
+    assert "--rows-per-class all" in page  # the command that repeats the audit
     with open_store(tmp_path, readonly=True) as store:
         assert store.run(1).rows == 400
 

@@ -57,7 +57,10 @@ def test_quantiles_are_observed_values_from_the_smallest_to_the_largest() -> Non
 def test_codes_stay_what_they_are() -> None:
     frame = purchases()
     frame["amount"][10:13] = ["?", "?", "?"]
-    with pytest.raises(InputError, match=r"a number in column 'amount', got '\?' in row 10 .* List it under sentinels"):
+    with pytest.raises(
+        InputError,
+        match=r"a number in column 'amount', got '\?' in row 10 .* list it under sentinels.* data inspect FILE",
+    ):
         load_table(frame, schema=TableSchema("fraud", (ColumnRules("amount", kind="number"),)))
     rules = ColumnRules("amount", kind="number", sentinels=("?", "-1"))
     table = load_table(frame, schema=TableSchema("fraud", (rules,)))

@@ -1,5 +1,7 @@
 """Frames from blocks are the frames that pandas itself makes."""
 
+from io import StringIO
+
 import numpy as np
 import pytest
 
@@ -39,3 +41,12 @@ def test_blocks_give_the_frame_of_the_constructor(monkeypatch: pytest.MonkeyPatc
     made.loc[0, "colour"] = "blue"
     monkeypatch.undo()
     pandas.testing.assert_frame_equal(fast.build(IDS), expected)
+
+
+@pytest.mark.parametrize("gap", ["<missing>", "<unknown>"])
+def test_booleans_with_gaps_stay_booleans(gap: str) -> None:
+    schema = Schema((Feature("member", ("False", "True", gap), "boolean"),), ("no", "yes"))
+    made = Frames(schema, [ColumnType(0, "member")]).build(np.array([[1], [0], [2]]))
+    read = pandas.read_csv(StringIO("member\nTrue\nFalse\n\n"), skip_blank_lines=False)
+    pandas.testing.assert_frame_equal(made, read)
+    assert made["member"].tolist()[:2] == [True, False]

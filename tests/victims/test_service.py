@@ -96,8 +96,13 @@ def test_requests_hold_many_rows_and_classes_may_be_named(server: Server, tmp_pa
         assert len(body["rows"]) <= QUICK.rows
         return 200, {"probabilities": [row[::-1] for row in probabilities(body["rows"])], "classes": ["fraud", "ok"]}
 
+    assert service(server, tmp_path / "unnamed").notes == (
+        "the model does not name its classes: its answers are taken as ok, fraud",
+    )
     server.answer = reversed_columns
-    assert service(server, tmp_path)(ROWS).exp()[:, 1].tolist() == pytest.approx([0.1, 0.7, 0.1, 0.7])
+    named = service(server, tmp_path)
+    assert named(ROWS).exp()[:, 1].tolist() == pytest.approx([0.1, 0.7, 0.1, 0.7])
+    assert named.notes == ()
 
 
 def test_a_service_that_fails_now_and_then_is_asked_again(server: Server, tmp_path: Path) -> None:

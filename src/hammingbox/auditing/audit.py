@@ -16,7 +16,7 @@ from hammingbox.data.registry import table_source
 from hammingbox.data.schema import Schema
 from hammingbox.data.table import load_table
 from hammingbox.data.table_schema import TableSchema
-from hammingbox.errors import InputError
+from hammingbox.errors import InputError, MissingColumnsError
 from hammingbox.report.comparison import OnProgress
 from hammingbox.running.executor import Executor
 from hammingbox.running.tasks import SpaceChanges, Task
@@ -124,7 +124,10 @@ def audit(
         job = job.reaching(str(model) if isinstance(model, str | Path) else None)
     hint = table if hasattr(getattr(table, "dtypes", None), "items") else None  # pandas; polars has other types
     types = {"like": like, "hint": hint}
-    checkpoint, place = _opened(model, job.task.splits.schema, types, name, is_kept=folder is not None)
+    try:
+        checkpoint, place = _opened(model, job.task.splits.schema, types, name, is_kept=folder is not None)
+    except MissingColumnsError as error:
+        raise error.with_label(label) from None
     if folder is not None:
         return run_audit(job, checkpoint, place, Path(folder), on_progress)
     temporary = mkdtemp(prefix="hammingbox-audit-")

@@ -110,7 +110,7 @@ def attack(
         changes_from(immutable, forbid, full_space, protect, neighbours, threat_file, function, plausible)
     )
     task, part, space = reaching(task, part, space, [model])
-    checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
+    checkpoint, place = model_from(victim, model, task.splits.schema, model_name, label=label)
     checkpoint.victim.to(where)
     threat = ThreatModel(space, budget_from(budget, space, 3))
     goal = goal_from(sources, targets)
@@ -152,7 +152,8 @@ def _show(facts: dict[str, Any], rate: Rate, classes: ClassRates) -> None:
     if fixed:
         table.add_row("not attackable", f"{fixed} rows have no change that the threat allows")
     table.add_row("robust error", f"{100 * facts['robust_error']:.1f} % of all rows")
-    table.add_row("mean distance", f"{facts['mean_distance']:.2f} changes per broken row")
+    if rate.hits:  # the mean over no rows is no number
+        table.add_row("mean distance", f"{facts['mean_distance']:.2f} changes per broken row")
     table.add_row("passes", f"{facts['forward']:,} forward, {facts['backward']:,} backward")
     table.add_row("time", f"{facts['seconds']:.2f} s")
     out.print(table)

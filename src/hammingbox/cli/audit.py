@@ -129,7 +129,7 @@ def audit(
     job = job.reaching(model)  # refuses what does not fit before a model is opened
     runs = job.comparison()
     steps = runs.steps + (len(runs.budgets) * len(runs.rows) if certify else 0)
-    checkpoint, place = model_from(victim, model, job.task.splits.schema, model_name, quiet=True)
+    checkpoint, place = model_from(victim, model, job.task.splits.schema, model_name, label=label, quiet=True)
     checkpoint.victim.to(where)
     with progress() as bars, executor_from(workers, ray, device) as executor:
         bar = bars.add_task("audit", total=steps)

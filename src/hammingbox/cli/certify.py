@@ -110,7 +110,7 @@ def certify(
     """Proves which rows of a data set cannot be broken, and breaks others."""
     chosen = made_from("certificate", CERTIFICATES, method, settings or ())
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
-    checkpoint, place = model_from(victim, model, task.splits.schema, model_name)
+    checkpoint, place = model_from(victim, model, task.splits.schema, model_name, label=label)
     checkpoint.victim.to(driver_device(device, ray))
     if keep is not None:
         voting = Ablated(checkpoint.victim, keep, mask=mask)

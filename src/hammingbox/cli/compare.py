@@ -149,7 +149,7 @@ def compare(
     measured: dict[str, MeasuredWhatIf] = {}
     schema = task.splits.schema
     opened = [model_from(path, None, schema)[0] for path in paths]
-    opened += [model_from(None, model, schema, model_name)[0] for model in models or ()]
+    opened += [model_from(None, model, schema, model_name, label=label)[0] for model in models or ()]
     with executor_from(workers, ray, device) as executor:
         job = replace(job, executor=executor)
         for checkpoint, place in zip(opened, places, strict=True):

@@ -75,7 +75,7 @@ def diagnose(
     part, _ = sample_from(task, "test", _at_most(rows, task), rows_per_class, draw, rows_seed, default=50)
     space = task.space(SpaceChanges(threat=threat, functions=tuple(function or ())))
     task, part, space = reaching(task, part, space, [model])
-    opened = model_from(victim, model, task.splits.schema)[0].victim.to(where)
+    opened = model_from(victim, model, task.splits.schema, label=label)[0].victim.to(where)
     threats = [ThreatModel(space, budget) for budget in sorted(budgets_from(budgets, space, (1, 2, 3)))]
     with progress() as bars, executor_from(workers, ray, device) as executor:
         bar = bars.add_task("diagnose", total=len(probes_of(opened)) * len(threats))

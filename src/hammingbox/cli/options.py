@@ -14,7 +14,7 @@ from hammingbox.attacks import ATTACKS, Attack
 from hammingbox.cli.console import err, plain
 from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema import Schema
-from hammingbox.errors import InputError, unknown_name
+from hammingbox.errors import InputError, MissingColumnsError, unknown_name
 from hammingbox.running.tasks import SpaceChanges
 from hammingbox.running.tasks import Task as Task
 from hammingbox.seeding import LARGEST_SEED
@@ -133,11 +133,18 @@ def changes_from(
 
 
 def model_from(
-    victim: Path | None, model: str | None, schema: Schema, name: str = "", *, quiet: bool = False
+    victim: Path | None,
+    model: str | None,
+    schema: Schema,
+    name: str = "",
+    *,
+    label: str | None = None,
+    quiet: bool = False,
 ) -> tuple[Checkpoint, str]:
     """The victim of --victim or --model, and its place for records.
 
-    What is to be said about it is said on standard error, unless findings say it later.
+    What is to be said about it is said on standard error, unless findings say it later. `label` is the label column
+    that the user names: a model that takes it as a feature predicts something else.
 
     Raises:
         InputError: neither or both, or a model that does not fit the table.
@@ -149,7 +156,10 @@ def model_from(
         )
     if victim is not None:
         return load_checkpoint(victim, schema=schema), str(victim)
-    opened = open_model(model or "", schema, name=name)
+    try:
+        opened = open_model(model or "", schema, name=name)
+    except MissingColumnsError as error:
+        raise error.with_label(label) from None
     for note in () if quiet else opened.victim.notes:
         err.print(f"model: {plain(note)}", highlight=False, soft_wrap=True)
     return opened, str(model)

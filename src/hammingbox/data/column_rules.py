@@ -13,6 +13,9 @@ from hammingbox.data.offers import Offer, stepped_texts
 from hammingbox.data.values import KINDS, MISSING, ORDERED, number_of, numbers_of, ordered_texts
 from hammingbox.errors import InputError, unknown_name
 
+_SCHEMA_FILE = "`hammingbox data inspect FILE --label COLUMN --out schema.toml` writes one; pass it as --schema."
+"""Many users have none: what is inferred from the table is enough until another file has an unknown value."""
+
 
 @dataclass(frozen=True)
 class ColumnRules:
@@ -157,12 +160,13 @@ class ColumnRules:
             shown = ", ".join(self.words[:8]) + (", ..." if len(self.words) > 8 else "")
             return InputError(
                 f"expected a known category of column {self.name!r} ({shown}), got {got} {where}. "
-                'Add it to the schema, or set unknown = "category" there.'
+                f'In a schema file, add it to the column, or set unknown = "category". {_SCHEMA_FILE}'
             )
         if number_of(value, self.kind) is None:
             return InputError(
                 f"expected a {self.kind} in column {self.name!r}, got {got} {where}. "
-                f'List it under sentinels if it is a code, set unknown = "category", or use kind = "category".'
+                'In a schema file, list it under sentinels if it is a code, set unknown = "category", or use '
+                f'kind = "category". {_SCHEMA_FILE}'
             )
         return InputError(
             f"expected a value of column {self.name!r} that was read with the schema, got {got} {where}. "

@@ -191,9 +191,9 @@ class Task:
             forbidden.setdefault(feature, []).extend(words)
         fixed = [*(() if changes.full else own.immutable), *changes.immutable]
         kept = {} if changes.full else own.kept
+        # Without repeats, so that naming a limit again gives the same space.
+        fixed, forbidden = [*dict.fromkeys(fixed)], {f: [*dict.fromkeys(words)] for f, words in forbidden.items()}
         if (own.options or own.steps) and not changes.full:
-            # Without repeats, so that naming a limit again gives the same space.
-            fixed, forbidden = [*dict.fromkeys(fixed)], {f: [*dict.fromkeys(words)] for f, words in forbidden.items()}
             return TableSpace(schema, own.options, steps=own.steps, immutable=fixed, forbidden=forbidden)
         if not forbidden and not kept and not fixed:
             return FullSpace(schema)

@@ -101,6 +101,11 @@ class Answers:
             )
 
 
+def classes_not_named(schema: Schema) -> str:
+    """The note about a model that does not say which of its columns stands for which class."""
+    return f"the model does not name its classes: its answers are taken as {', '.join(schema.classes[:12])}"
+
+
 def class_order(
     own: Sequence[Any] | None, schema: Schema, given: Sequence[Any] | None = None
 ) -> tuple[int, ...] | None:

@@ -9,9 +9,9 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.data.values import MISSING, UNKNOWN
-from hammingbox.errors import HammingboxError, InputError, VictimError, VictimRaisedError
+from hammingbox.errors import HammingboxError, InputError, MissingColumnsError, VictimError, VictimRaisedError
 from hammingbox.types import Embedded, Ids, Logits
-from hammingbox.victims.answers import Answers, Returns, class_order
+from hammingbox.victims.answers import Answers, Returns, class_order, classes_not_named
 from hammingbox.victims.frames import ColumnType, Container, Frames, text_of, types_of
 from hammingbox.victims.libraries.facts import ModelFacts
 from hammingbox.victims.trees.library_trees import library_trees
@@ -98,10 +98,10 @@ class FrameModel(Victim):
         except HammingboxError:
             raise
         except (Exception, SystemExit) as error:  # whatever a model of somebody else raises
-            reason = " ".join(str(error).split())[:_LONGEST_REASON]
+            reason = " ".join(str(error).split())[:_LONGEST_REASON].rstrip(".")
             raise VictimRaisedError(
-                f"expected the model to answer {len(ids)} rows, got {type(error).__name__}: {reason} "
-                f"It was given {_outline(table)}. Give it the types of its training: `like`, or a columns file."
+                f"expected the model to answer {len(ids)} rows, got {type(error).__name__}: {reason}. "
+                f"It was given {_outline(table)} Give it the types of its training: `like`, or a columns file."
             ) from error
 
 
@@ -185,9 +185,10 @@ def _matched(facts: ModelFacts, schema: Schema) -> list[ColumnType]:
     if missing:
         close = get_close_matches(missing[0], own, n=1)
         guess = f" Did you mean {close[0]!r}?" if close else ""
-        raise InputError(
+        raise MissingColumnsError(
             f"expected the columns that the model takes, got a table without {', '.join(missing[:_SHOWN])}.{guess} "
-            "Name the table the model was trained on."
+            "Name the table the model was trained on.",
+            missing,
         )
     return found
 
@@ -219,9 +220,10 @@ def _notes(victim: FrameModel, schema: Schema, found: Any, order: tuple[int, ...
     """What is not obvious about how this model is asked."""
     notes = []
     if order is None and victim.answers.labels != schema.classes:
-        notes.append(f"the model does not name its classes: its answers are taken as {', '.join(schema.classes[:12])}")
+        notes.append(classes_not_named(schema))
     if (victim.answers.returns in (None, "positive") and getattr(found, "ndim", 2) == 1) or _one_column(found):
-        notes.append(f"answers with one number per row: the probability of {schema.classes[-1]!r}")
+        positive = schema.classes[-1 if order is None else order.index(len(order) - 1)]
+        notes.append(f"answers with one number per row: the probability of {positive!r}")
     empty = [
         c.name for c in victim.frames.columns if c.dtype == "text" and MISSING in schema.features[c.feature].categories
     ]

@@ -239,8 +239,13 @@ def _as_read(feature: Feature, absent: Array) -> Array:
         if not absent.any() and all(_is_whole(text) for text in known):
             return numbers.astype(np.int64)
         return numbers
-    if known and not absent.any() and all(text in ("True", "False") for text in known):
-        return _booleans(feature)
+    if known and all(text in ("True", "False") for text in known):
+        values = _booleans(feature)
+        if not absent.any():
+            return values
+        found = values.astype(object)  # as pandas reads booleans with empty cells: never the texts "True" and "False"
+        found[absent] = np.nan
+        return found
     return _texts(feature, absent)
 
 

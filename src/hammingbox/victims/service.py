@@ -31,7 +31,7 @@ from hammingbox.errors import InputError, VictimError
 from hammingbox.files import sha256
 from hammingbox.types import Embedded, Ids, Logits
 from hammingbox.victims.answer_cache import AnswerCache
-from hammingbox.victims.answers import Answers, class_order
+from hammingbox.victims.answers import Answers, class_order, classes_not_named
 from hammingbox.victims.frames import Array, ColumnType, column_values
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.written_texts import WrittenTexts, first_row, is_text
@@ -195,13 +195,16 @@ class Service(Victim):
         count = len(self.schema.classes)
         if found.shape != (rows, count):
             raise VictimError(
-                f"expected {self.url} to answer {rows} rows with {count} probabilities each, got shape {found.shape}."
+                f"expected {self.url} to answer {rows} rows with {count} probabilities each, got shape {found.shape}. "
+                f"Let it answer one list per row, with a probability for every class "
+                f"({', '.join(self.schema.classes[:12])})."
             )
         if self._model is not None and model != self._model:
             raise VictimError(f"expected answers of the model {self._model!r}, got some of {model!r}. Start anew.")
         self._model = model
         Answers(self.schema, None, "probabilities").read(found, rows)  # finite, and sums of 1
         if classes is None:
+            self.notes = (classes_not_named(self.schema),)
             return found
         order = class_order(classes, self.schema) if isinstance(classes, list) else None
         return found if order is None else found[:, list(order)]

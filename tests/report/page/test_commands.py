@@ -8,10 +8,15 @@ from typing import Any
 import pytest
 import torch
 
+from hammingbox.attacks import ATTACKS
 from hammingbox.cli.options import changes_from
 from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.registry import DATASETS
+from hammingbox.evaluation.drawing import Draw, Sample
+from hammingbox.evaluation.rates import Rate
+from hammingbox.report.measured_what_if import MeasuredWhatIf
 from hammingbox.report.page.commands import commands, goal_options, space_options
+from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import Run, RunKey
 from hammingbox.running.store.store import space_digest
 from hammingbox.running.tasks import SpaceChanges, Task
@@ -38,10 +43,35 @@ def test_commands_name_what_the_attacker_may_do() -> None:
     mine = {"kind": "masked", "immutable": ["sex", "age"], "forbidden": {"job": ["none", "a b"]}, "kept": {}}
     limits = "--immutable sex --immutable age --forbid job=none --forbid 'job=a b'"
     assert f"--schema schema.toml --full-space {limits}" in command("mine.csv", mine), "as recorded, in their order"
+    numbers = mine | {"kind": "table", "options": {}, "steps": {}}
+    assert f"--schema schema.toml {limits} --rows" in command("mine.csv", numbers), "a table with numbers"
     own = {"kind": "masked", "immutable": [], "forbidden": {"*": ["N"], "base 3": ["A"]}, "kept": {}}
     assert "--seed 1 --forbid 'base 3=A' --rows" in command("splice", own)
     freed = own | {"forbidden": {"base 3": ["A"]}}
     assert "--seed 1 --full-space --forbid 'base 3=A' --rows" in command("splice", freed)
+
+
+@pytest.mark.parametrize(
+    ("data", "of", "begins"),
+    [
+        ("mine.csv", "fraud", "hammingbox audit mine.csv"),
+        ("mine.csv", "", "hammingbox compare mine.csv"),
+        ("splice", "EI", "hammingbox compare splice"),
+    ],
+)
+def test_frozen_columns_are_repeated_too(data: str, of: str, begins: str) -> None:
+    sample = Sample(Draw(per_class=9), (30, 10))
+    source = DataReference(data, "fraud", sample=sample).to_text()
+    key = RunKey(data, "all", "schema", "space", "goal", "weights", "standard", repr(ATTACKS["auto"]()), 2, 1)
+    run = Run(1, key, "auto", "m.ubj", "xgboost", "today", None, 9, 1.0, source=source)
+    frozen = {"weights": MeasuredWhatIf(of, {2: "auto"}, {2: Rate(1, 9)}, {"age": {2: Rate(0, 9)}})}
+    (line,) = commands([run], {"space": {"kind": "full"}}, {"kind": "any_other"}, Path("out"), frozen)
+    assert line.startswith(begins)
+    assert " --what-if 1 " in line
+    assert ("--full-space" in line) == ("compare" in line), "an audit has no such option"
+    (without,) = commands([run], {"space": {"kind": "full"}}, {"kind": "any_other"}, Path("out"))
+    assert without.startswith("hammingbox compare")
+    assert "--what-if" not in without
 
 
 def test_commands_name_the_threat_and_budgets_in_money() -> None:

@@ -219,6 +219,9 @@ def test_functions_get_frames_as_pandas_reads_them(german: Table) -> None:
     pd.testing.assert_frame_equal(seen[-1], expected, check_dtype=True)
     assert victim.name == "rule"
     assert any("probability of 'good'" in note for note in victim.notes)
+    backwards = hb.victim(fraud, german.schema, classes=["good", "bad"], name="rule")
+    assert any("probability of 'bad'" in note for note in backwards.notes), "the model's last class, not the schema's"
+    assert torch.equal(backwards(ids).argmax(1), 1 - victim(ids).argmax(1))
     seen[-1].iloc[:, 1] = 0  # what a model writes into its frame is nobody's
     victim(ids)
     pd.testing.assert_frame_equal(seen[-1], expected)

@@ -210,10 +210,11 @@ def few_rows(rate: Rate, least: int) -> Finding:
     return Finding(
         "few rows",
         "warning" if rate.rows < least else "note",
-        f"the success rate is over {rate.rows} attacked rows: {100 * rate.value:.0f} %, with a 95 % interval from "
+        f"the success rate is over {rate.rows} attacked row{'s' * (rate.rows != 1)}: {100 * rate.value:.0f} %, "
+        "with a 95 % interval from "
         f"{100 * low:.0f} to {100 * high:.0f} %",
         "a claim about this model needs a narrower interval, and a comparison of two models even more rows",
-        "attack more rows with --rows",
+        "attack more rows, with --rows or --rows-per-class",
     )
 
 

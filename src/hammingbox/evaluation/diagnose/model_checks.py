@@ -12,10 +12,10 @@ def model_findings(victim: Victim, logits: Logits) -> list[Finding]:
     """What a model and its answers say about how it is asked.
 
     Args:
-        victim: its notes become findings.
+        victim: its notes become one finding.
         logits: its answers.
     """
-    findings = [model_note(note) for note in victim.notes]
+    findings = [model_note("; ".join(victim.notes))] if victim.notes else []
     if not victim.has_gradient:
         top = logits.double().topk(2, dim=1).values
         ties = int((top[:, 0] - top[:, 1] < _TIE).sum())

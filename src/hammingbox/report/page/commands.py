@@ -10,6 +10,7 @@ from hammingbox.certificates import CERTIFICATES
 from hammingbox.data.registry import DATASETS, Source
 from hammingbox.errors import InputError
 from hammingbox.report.labels import arguments
+from hammingbox.report.measured_what_if import MeasuredWhatIf
 from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import Run
 from hammingbox.running.tasks import PLAUSIBLE
@@ -18,11 +19,17 @@ from hammingbox.threat.goal import goal_between
 from hammingbox.threat.rules.unit import Unit
 from hammingbox.victims.open_model import is_model
 
+_FULL_SPACE = "--full-space"
+
 
 def commands(
-    runs: Sequence[Run], spaces: Mapping[str, Mapping[str, Any]], goal: Mapping[str, Any], folder: Path
+    runs: Sequence[Run],
+    spaces: Mapping[str, Mapping[str, Any]],
+    goal: Mapping[str, Any],
+    folder: Path,
+    measured: Mapping[str, MeasuredWhatIf] | None = None,
 ) -> list[str]:
-    """One `compare` for each victim and seed; `attack` where settings are not the defaults.
+    """One `audit` or `compare` for each victim and seed; `attack` where settings are not the defaults.
 
     All runs on a victim get as many rows as the longest of them: a store does not hold the number that was requested.
 
@@ -31,8 +38,10 @@ def commands(
         spaces: S(x) as JSON by its hash.
         goal: their goal as JSON.
         folder: holds the store.
+        measured: what was attacked again with columns frozen, by the hash of the victim's weights.
     """
     together: dict[tuple[str, ...], tuple[dict[str, None], set[int]]] = {}
+    frozen: dict[tuple[str, ...], MeasuredWhatIf] = {}
     lines = []
     unit = _unit(spaces[runs[0].key.space_sha256]) if runs else None
     for run in runs:
@@ -54,6 +63,8 @@ def commands(
             names, budgets = together.setdefault((*place, *options), ({}, set()))
             names[run.name] = None
             budgets.add(run.key.budget)
+            if again := (measured or {}).get(run.key.victim_sha256):
+                frozen[(*place, *options)] = again
             continue
         budget = _listed({run.key.budget}, unit)
         line = ["hammingbox", "attack", *place, "--attack", run.name, "--budget", budget, *options]
@@ -62,10 +73,30 @@ def commands(
             line += [word for part in arguments(run.key.attack) if part not in default for word in ("--set", part)]
         lines.append(shlex.join(line))
     compared = [
-        shlex.join(["hammingbox", "compare", *place, "--attacks", ",".join(names), "--budgets", _listed(budgets, unit)])
+        shlex.join(
+            [*_compared(place, frozen.get(place)), "--attacks", ",".join(names), "--budgets", _listed(budgets, unit)]
+        )
         for place, (names, budgets) in together.items()
     ]
     return [f"{line} --out {shlex.quote(str(folder))}" for line in [*compared, *lines]]
+
+
+def _compared(place: tuple[str, ...], frozen: MeasuredWhatIf | None) -> list[str]:
+    """The command that compares attacks, and freezes as many columns as were frozen.
+
+    Both `audit` and `compare` freeze columns. An audit does so for the class of its headline, so where the frozen runs
+    have one class it is an audit, unless an option says what an audit cannot do.
+    """
+    if frozen is None or not frozen.lines:
+        return ["hammingbox", "compare", *place]
+    words, known = list(place), place[0] in DATASETS
+    if not known:  # without it, an audit has the limits of the schema, and `space_options` names all of them
+        words = [word for word in words if word != _FULL_SPACE]
+    if "--rows" in words and words[words.index("--rows") + 1] == "all":
+        words[words.index("--rows")] = "--rows-per-class"
+    can_audit = not {"--rows", "--draw", "--protect", "--neighbours", _FULL_SPACE} & {*words}
+    command = ["audit", *words] if frozen.of and can_audit else ["compare", *place]
+    return ["hammingbox", *command, "--what-if", str(len(frozen.lines))]
 
 
 def row_options(run: Run, rows: int) -> list[str]:
@@ -133,12 +164,12 @@ def space_options(run: Run, spaces: Mapping[str, Mapping[str, Any]]) -> list[str
         options += _own_file_options(run)
     if space.get("kind") == "full":
         limited = own is not None and (own.forbidden or own.kept or own.immutable or own.synonyms)
-        return [*options, "--full-space"] if limited or own is None else options
-    if space.get("kind") not in ("masked", "synonym"):  # a user's own, which no option gives, or damaged
+        return [*options, _FULL_SPACE] if limited or own is None else options
+    if space.get("kind") not in ("masked", "synonym", "table"):  # a user's own, which no option gives, or damaged
         return options
     bare = space.get("kind") == "masked" and (own is None or not _includes(space, own))
     if bare:
-        options += ["--full-space"]
+        options += [_FULL_SPACE]
     forbidden, immutable = ({}, ()) if own is None or bare else (own.forbidden, own.immutable)
     for name in space.get("immutable") or ():
         if name not in immutable:

@@ -60,13 +60,13 @@ def read_contents(folder: Path, *, queried: Mapping[str, Sequence[Finding]] | No
         groups, notes = _comparable(store), read_notes(folder)
         result_sets = [_result_set(store, runs, notes) for runs in groups]
         spaces = {runs[0].key.space_sha256: store.space(runs[0]) for runs in groups}
+        measured = [read_measured(_folder_of(folder), store, runs) for runs in groups]
         lines = [
             line
-            for runs, results in zip(groups, result_sets, strict=True)
-            for line in commands(runs, spaces, store.goal(runs[0]), folder)
+            for runs, again in zip(groups, measured, strict=True)
+            for line in commands(runs, spaces, store.goal(runs[0]), folder, again)
         ]
         environments = _environments(store, [run for runs in groups for run in runs])
-        measured = [read_measured(_folder_of(folder), store, runs) for runs in groups]
     findings = [_findings(results, runs, queried or {}) for runs, results in zip(groups, result_sets, strict=True)]
     return Contents(result_sets, findings, lines, environments, FILE, measured)
 
