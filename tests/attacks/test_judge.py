@@ -91,6 +91,43 @@ def test_a_predict_proba_that_writes_changes_nothing(data: Dataset, victim: ToyV
     assert torch.equal(data.ids, before)
 
 
+@pytest.mark.parametrize("name", ["ga", "local", "evolution", "auto"])
+def test_a_black_box_may_use_gradients_of_its_own(
+    name: str, data: Dataset, victim: ToyVictim, threat: ThreatModel
+) -> None:
+    victim.eval()
+
+    def proba(rows):  # type: ignore[no-untyped-def]
+        ids = torch.from_numpy(rows)
+        with torch.enable_grad():
+            logits = victim(ids).detach().requires_grad_()
+            (tenth,) = torch.autograd.grad((0.05 * logits**2).sum(), logits)  # a tenth of the logits
+        return (10 * tenth).softmax(1).double().numpy()
+
+    plain = BlackBox(lambda rows: victim(torch.from_numpy(rows)).softmax(1).detach().double().numpy())
+    found = evaluate(BlackBox(proba), data, threat, ATTACKS[name]()).rows
+    assert torch.equal(found.success, evaluate(plain, data, threat, ATTACKS[name]()).rows.success)
+    found.adversarial[0] = 0  # records are ordinary tensors
+
+
+def test_an_attack_of_somebody_else_may_train_a_model_of_a_black_box(
+    data: Dataset, victim: ToyVictim, threat: ThreatModel
+) -> None:
+    victim.eval()
+    trained = []
+
+    class Distilling(OneChange):
+        def find(self, problem, random):  # type: ignore[no-untyped-def]
+            weight = torch.zeros(3, requires_grad=True)
+            (weight * problem.answers_to_clean().float()).sum().backward()
+            trained.append(weight.grad is not None)
+            return super().find(problem, random)
+
+    plain = BlackBox(lambda rows: victim(torch.from_numpy(rows)).softmax(1).detach().double().numpy())
+    evaluate(plain, data, threat, Distilling())
+    assert trained == [True]
+
+
 @pytest.mark.parametrize("step", [5.0, 0.05])
 def test_a_victim_that_changes_its_answers_is_refused(step: float, data: Dataset, threat: ThreatModel) -> None:
     victim = MoodyVictim(data.schema.cardinalities)

@@ -34,6 +34,7 @@ class Attack(ABC):
         randomised: (class) which rows it breaks depends on the seed, so a second seed is a second measurement.
         needs_gradient: (class) it cannot attack a black box.
         uses_gradient: (class) it takes gradients where the victim has them.
+        own_gradients: (class) it differentiates something of its own, whatever the victim has.
         exact: (class) its verdict is the truth: a row it does not break cannot be broken within the budget.
     """
 
@@ -42,6 +43,7 @@ class Attack(ABC):
 
     randomised: ClassVar[bool] = False
     needs_gradient: ClassVar[bool] = False
+    own_gradients: ClassVar[bool] = False
     exact: ClassVar[bool] = False
 
     @property

@@ -57,6 +57,10 @@ class Finder(Protocol):
     def needs_gradient(self) -> bool:
         """It cannot attack a black box."""
 
+    @property
+    def own_gradients(self) -> bool:
+        """It differentiates something of its own."""
+
     def find(self, problem: Problem, random: RowRandom) -> Found:
         """Finds one point per row."""
 
@@ -241,7 +245,8 @@ def _found(attack: Finder, own: Problem, theirs: Problem, random: RowRandom) -> 
     nothing = torch.zeros(len(clean), dtype=torch.bool, device=clean.device)
     if own.budget == 0:
         return Found(clean, nothing)
-    returned: Any = attack.find(theirs, random)
+    with torch.inference_mode(_is_without_gradients(attack, own.victim)):
+        returned: Any = attack.find(theirs, random)
     slots, settled = returned if isinstance(returned, tuple) and len(returned) == 2 else (returned, nothing)
     slots = _checked(attack, "slots", slots, clean)
     settled = _checked(attack, "settled rows", settled, nothing)
@@ -252,6 +257,15 @@ def _found(attack: Finder, own: Problem, theirs: Problem, random: RowRandom) -> 
     if own.purse is not None and not bool(own.affordable(torch.arange(len(slots), device=slots.device), slots).all()):
         raise AttackError(f"expected points that their rows can pay for from {attack!r}, got a dearer one.")
     return Found(slots, settled)
+
+
+def _is_without_gradients(attack: Finder, victim: Victim) -> bool:
+    """Whether an attack differentiates nothing, so that it can do without the bookkeeping of autograd.
+
+    On a black box this saves a tenth of the time between the victim's answers. An attack of somebody else keeps it:
+    that it has gradients of its own is easily forgotten to say.
+    """
+    return not victim.has_gradient and not attack.own_gradients and _is_of_this_package(type(attack))
 
 
 def _check_by_the_rules(attack: Finder, own: Problem, threat: ThreatModel, x: Ids, ids: Ids) -> None:

@@ -37,6 +37,7 @@ class ScorePCAA(Search):
     """
 
     randomised: ClassVar[bool] = True
+    own_gradients: ClassVar[bool] = True
     may_be_zero: ClassVar[tuple[str, ...]] = ("penalty",)
 
     steps: int = 50

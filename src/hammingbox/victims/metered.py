@@ -84,7 +84,7 @@ class MeteredVictim(Victim):
     def answer(self, ids: Ids, rows: Int64[Tensor, "batch"]) -> Logits:
         """Logits of rows that nobody else holds; each is charged to a row of the batch."""
         self._charge(rows)
-        logits = self._victim()(ids)
+        logits = _asked(self._victim(), ids)
         passed(len(ids))
         check_logits(logits, len(ids))
         return logits.clone()  # the victim may write into its own tensor at the next call
@@ -129,3 +129,11 @@ class MeteredVictim(Victim):
             raise AttackError(f"expected rows of {clean.shape[1]} features to query, got {tuple(ids.shape)}.")
         parts = [(part[:, None] != clean).sum(2).argmin(1) for part in ids.split(_COMPARED)]
         return torch.cat(parts) if parts else torch.empty(0, dtype=torch.int64, device=ids.device)
+
+
+def _asked(victim: Victim, ids: Ids) -> Logits:
+    """A victim's answers. A search may run in torch's inference mode, of which the victim must not notice anything."""
+    if not torch.is_inference_mode_enabled():
+        return victim(ids)
+    with torch.inference_mode(mode=False), torch.no_grad():
+        return victim(ids.clone())  # made here, so that it can be written to, as rows outside of that mode can
