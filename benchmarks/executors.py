@@ -88,10 +88,13 @@ def compare(kinds: dict[str, Callable[[int], CrewExecutor]], options: argparse.N
                     executor.start()
                     timed(executor, victim, part, ThreatModel(threat.space, 0), "random", size)
                 for attack in options.attacks:
-                    none, plain = timed(Serial(), victim, part, threat, attack, size)
-                    first, alone = timed(one, victim, part, threat, attack, size)
-                    both, shared = timed(two, victim, part, threat, attack, size)
-                    agree &= equal(plain, alone) and equal(plain, shared)
+                    seconds: list[list[float]] = [[], [], []]
+                    for _ in range(options.repeats):  # in turns, so that a slow minute hits all of them
+                        runs = [timed(e, victim, part, threat, attack, size) for e in (Serial(), one, two)]
+                        for times, (spent, rows) in zip(seconds, runs, strict=True):
+                            times.append(spent)
+                            agree &= equal(runs[0][1], rows)
+                    none, first, both = map(min, seconds)
                     print(
                         f"| {data} | `{attack}` | {len(part)} | {kind} | {none:.2f} | {first:.2f} | {both:.2f} "
                         f"| {first / both:.2f} | {WANTED.get(attack, 0):.1f} | {100 * (first / none - 1):.1f} "
@@ -151,6 +154,7 @@ def main() -> None:
     ):
         parser.add_argument(f"--{name}", type=lambda text: text.split(","), default=default.split(","))
     parser.add_argument("--rows", type=int, default=192)
+    parser.add_argument("--repeats", type=int, default=3, help="of which the fastest counts")
     parser.add_argument("--driver-rows", type=int, default=20_000)
     options = parser.parse_args()
     torch.set_num_threads(1)
