@@ -270,6 +270,18 @@ def worse_than_majority(right: Rate, answer: str, labelled: int) -> Finding:
     )
 
 
+def less_accurate_than_majority(right: Rate, answer: str, labelled: int, balanced: float, guessing: float) -> Finding:
+    """As `worse_than_majority`, of a victim that knows every class: it gives up accuracy to find the rare ones."""
+    return Finding(
+        "no better than the majority class",
+        "note",
+        f"the victim is right on {right.hits} of {right.rows} rows; always answering {answer!r} is right on {labelled}; "
+        f"its balanced accuracy is {100 * balanced:.1f} % (guessing: {100 * guessing:.1f} %)",
+        "it is less accurate than that answer because it finds the rarer classes: accuracy alone says nothing about it",
+        "report recall and robustness by class, or balanced accuracy",
+    )
+
+
 def classes_in_another_order(order: Sequence[tuple[str, str]], right: Rate, fits: int) -> Finding:
     """Predictions fit the labels much better when classes are renamed; pairs are (predicted, meant)."""
     renamed = [f"{said!r} as {meant!r}" for said, meant in order if said != meant]
