@@ -81,6 +81,17 @@ def test_no_better_than_the_majority_class() -> None:
     assert found(right, GERMAN)["no-better-than-the-majority-class"].severity == "error"
 
 
+def test_a_detector_that_is_less_accurate_than_never_is_of_use() -> None:
+    fraud = [0] * 950 + [1] * 50
+    listed = found([1] * 190 + [0] * 760 + [1] * 40 + [0] * 10, fraud)
+    seen = listed["no-better-than-the-majority-class"]
+    assert seen.severity == "note"
+    assert "right on 800 of 1000 rows; always answering 'c0' is right on 950" in seen.seen
+    assert "balanced accuracy is 80.0 % (guessing: 50.0 %)" in seen.seen
+    guesses = found(([1] + [0] * 4) * 200, fraud)["no-better-than-the-majority-class"]
+    assert guesses.severity == "error", "a guess that is right as often says nothing"
+
+
 @pytest.mark.parametrize("shift", [1, 2])
 def test_class_columns_in_another_order(shift: int) -> None:
     labels = [k for k in range(4) for _ in range(20)]

@@ -1,11 +1,13 @@
 """What to look at in a column before training: identifiers, leaks, codes for missing values, texts, constants."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Integer
 
 from hammingbox.data.column_rules import ColumnRules
 from hammingbox.data.columns import Column
-from hammingbox.data.values import number_of, numbers_of
+from hammingbox.data.values import MISSING, number_of, numbers_of
 
 _LOOKS_MISSING = frozenset({"?", "na", "n/a", "nan", "null", "none", "-", "unknown"})
 _CODES = (-1.0, -9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
@@ -91,18 +93,35 @@ def _is_identifier(column: Column, rules: ColumnRules) -> bool:
 
 
 def _code(column: Column, rules: ColumnRules) -> str | None:
-    """A value that stands apart at an end of a column of numbers, and is one that people write for "not known"."""
-    numbers = {number: text for text in column.values if (number := number_of(text, "number")) is not None}
-    if len(numbers) < 5 or len(numbers) < len([text for text in column.values if text]):
-        return None
+    """A code of enough rows that the rules do not know yet."""
     known = {number_of(text, "number") for text in rules.sentinels}
     counts = column.counts()
-    for code in _CODES:
-        if code not in numbers or code in known or counts[numbers[code]] < _FEWEST_CODES:
-            continue
-        others = np.array([number for number in numbers if number != code])
-        below = code < 0 <= others.min()
-        above = code > 0 and code > others.max() + 0.5 * (others.max() - others.min())
-        if below or above:
-            return numbers[code]
+    for code in number_codes(column.values):
+        if number_of(code, "number") not in known and counts[code] >= _FEWEST_CODES:
+            return code
     return None
+
+
+def missing_codes(values: Sequence[str]) -> list[str]:
+    """Values of a column that look like codes for a missing value: words such as "?", and numbers such as -999."""
+    return [text for text in values if text.lower() in _LOOKS_MISSING] + number_codes(values)
+
+
+def number_codes(values: Sequence[str]) -> list[str]:
+    """Values that stand apart at an end of a column of numbers, and are such that people write for "not known".
+
+    For example, "-999" and "9999" among temperatures from -20 to 40.
+    """
+    written = [text for text in values if text and text != MISSING and text.lower() not in _LOOKS_MISSING]
+    numbers = {number: text for text in written if (number := number_of(text, "number")) is not None}
+    # Codes do not say where the others end, so that one code does not hide another.
+    others = np.array([number for number in numbers if number not in _CODES])
+    if len(numbers) < max(5, len(written)) or len(others) < 4:
+        return []
+    low, high = float(others.min()), float(others.max())
+    far = 0.5 * (high - low)
+    return [
+        numbers[code]
+        for code in _CODES
+        if code in numbers and (code < 0 <= low or (code < 0 and code < low - far) or (code > 0 and code > high + far))
+    ]

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hammingbox.attacks import attack_named
 from hammingbox.data.dataset import Dataset
 from hammingbox.errors import TooExpensiveError
-from hammingbox.evaluation.diagnose import Finding, diagnose_victim
+from hammingbox.evaluation.diagnose import Finding, diagnose_codes, diagnose_victim
 from hammingbox.evaluation.diagnose.finding import failed_rows
 from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rows import Rows
@@ -175,7 +177,19 @@ def compare_attacks(
         add_large(results, store, stored, job.rows.numbers.sort().values)
     if failed:
         queried.append(failed_rows([failed[number] for number in sorted(failed)], len(job.rows)))
+    queried += diagnose_codes(job.rows, job.space, None if is_large else _written(results))
     return Comparison(VictimSummary(results, victim), findings_of(results, victim, queried), digest, queried)
+
+
+def _written(results: ResultSet) -> dict[tuple[int, int], int]:
+    """By column and id: rows that some attack broke and wrote it in."""
+    rows: dict[tuple[int, int], set[int]] = {}
+    for run in results.runs:
+        changes = run.changes.take(run.broken)
+        places = np.repeat(run.place[run.broken], changes.counts)
+        for place, column, value in zip(places.tolist(), changes.keys.tolist(), changes.values.tolist(), strict=True):
+            rows.setdefault((column, value), set()).add(place)
+    return {key: len(found) for key, found in rows.items()}
 
 
 def _cell(

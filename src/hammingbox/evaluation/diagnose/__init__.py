@@ -5,6 +5,7 @@ do about it.
 """
 
 from hammingbox.evaluation.diagnose.class_checks import diagnose_classes, diagnose_counts
+from hammingbox.evaluation.diagnose.code_checks import diagnose_codes
 from hammingbox.evaluation.diagnose.data_checks import diagnose_data, diagnose_leak
 from hammingbox.evaluation.diagnose.finding import Finding, by_severity
 from hammingbox.evaluation.diagnose.result_checks import diagnose_results
@@ -15,6 +16,7 @@ __all__ = [
     "Finding",
     "by_severity",
     "diagnose_classes",
+    "diagnose_codes",
     "diagnose_counts",
     "diagnose_data",
     "diagnose_denominator",

@@ -6,12 +6,14 @@ from torch import Tensor
 
 from hammingbox.data.schema import Schema
 from hammingbox.evaluation.accuracy import is_right
+from hammingbox.evaluation.confusion import LEAST_SKILL, mean_recall
 from hammingbox.evaluation.diagnose.finding import (
     Finding,
     absent_class,
     class_not_attacked,
     classes_in_another_order,
     collapsed_victim,
+    less_accurate_than_majority,
     never_predicted,
     worse_than_majority,
 )
@@ -94,7 +96,14 @@ def _majority(right: ByClass, given: ByClass, schema: Schema) -> list[Finding]:
     rate, most = Rate(int(right.sum()), int(given.sum())), int(given.max())
     if rate.rows < _LEAST_ROWS or rate.rows - most < _EVIDENCE or rate.hits > most:
         return []
-    return [worse_than_majority(rate, schema.classes[int(given.argmax())], most)]
+    answer = schema.classes[int(given.argmax())]
+    recall = [Rate(hits, rows) for hits, rows in zip(right.tolist(), given.tolist(), strict=True) if rows]
+    guessing = 1 / len(recall)
+    surely = sum(line.interval[0] for line in recall) / len(recall)
+    # A detector of a rare class is less accurate than "never", and is of use all the same.
+    if (surely - guessing) / (1 - guessing) >= LEAST_SKILL:
+        return [less_accurate_than_majority(rate, answer, most, mean_recall(recall), guessing)]
+    return [worse_than_majority(rate, answer, most)]
 
 
 def _order(answers: Answers, right: ByClass, given: ByClass, schema: Schema) -> list[Finding]:

@@ -270,6 +270,18 @@ def worse_than_majority(right: Rate, answer: str, labelled: int) -> Finding:
     )
 
 
+def less_accurate_than_majority(right: Rate, answer: str, labelled: int, balanced: float, guessing: float) -> Finding:
+    """As `worse_than_majority`, of a victim that knows every class: it gives up accuracy to find the rare ones."""
+    return Finding(
+        "no better than the majority class",
+        "note",
+        f"the victim is right on {right.hits} of {right.rows} rows; always answering {answer!r} is right on {labelled}"
+        f"; its balanced accuracy is {100 * balanced:.1f} % (guessing: {100 * guessing:.1f} %)",
+        "it is less accurate than that answer because it finds the rarer classes: accuracy alone says nothing about it",
+        "report recall and robustness by class, or balanced accuracy",
+    )
+
+
 def classes_in_another_order(order: Sequence[tuple[str, str]], right: Rate, fits: int) -> Finding:
     """Predictions fit the labels much better when classes are renamed; pairs are (predicted, meant)."""
     renamed = [f"{said!r} as {meant!r}" for said, meant in order if said != meant]
@@ -325,6 +337,23 @@ def leaked_label(columns: Sequence[tuple[str, int]], rows: int, majority: int, *
         "such a column is often written after the fact, from the label: a model that reads it looks accurate, and is "
         "only as robust as this one column is hard to change",
         "drop the column if it is not known when the model is asked; otherwise say who could write it",
+    )
+
+
+def codes_offered(codes: Sequence[tuple[str, str, int | None]], severity: Severity) -> Finding:
+    """An attacker may write codes for missing values: a column, a code, and the broken rows where it was written."""
+    most = sorted(codes, key=lambda code: -(code[2] or 0))
+    shown = ", ".join(
+        f"{name!r} {code}" + ("" if rows is None else f" (written in {rows} broken rows)")
+        for name, code, rows in most[:_SHOWN]
+    )
+    return Finding(
+        "missing value codes",
+        severity,
+        f"an attacker may write what looks like a code for a missing value: {shown}{', ...' * (len(codes) > _SHOWN)}",
+        "if nobody can hand in such a code, rows that it breaks are not broken by a real change",
+        "if it is a code, list it under sentinels in the schema file (`hammingbox data inspect` writes one), or forbid "
+        "it with --forbid COLUMN=VALUE; if an attacker can leave the field open, say so beside the rate",
     )
 
 
