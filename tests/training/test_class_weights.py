@@ -157,7 +157,7 @@ def test_a_collapsed_defence_has_not_helped() -> None:
     fit(collapsed, SPLITS, TrainConfig(epochs=2))
     verdict = defence_verdict(start, collapsed, SPLITS.test, threat)
     assert not verdict.helped
-    assert "it hardly ever gets fraud right" in verdict.reasons
+    assert "it hardly ever gets fraud right, or only guesses" in verdict.reasons
     assert verdict.defended.worst == ("fraud", 1.0)
     same = defence_verdict(start, start, SPLITS.test, threat)
     assert same.keeps_accuracy

@@ -57,10 +57,14 @@ def show_training_notes(facts: dict[str, Any], said: str) -> None:
     if said:
         say(f"note: {plain(said)}")
     if facts.get("given_up"):
-        names = ", ".join(facts["given_up"])
+        names = plain(", ".join(facts["given_up"]))
+        recall = min((facts["test_recall"].get(name) or 0.0 for name in facts["given_up"]), default=0.0)
+        what = (
+            f"hardly ever gets {names} right" if recall < LEAST_RECALL else f"is hardly better than guessing ({names})"
+        )
         predicted = ", ".join(f"{name} {count}" for name, count in facts["test_predicted"].items())
         say(
-            f"[bold red]collapsed:[/] the model hardly ever gets {plain(names)} right (its answers on the test rows: "
+            f"[bold red]collapsed:[/] the model {what} (its answers on the test rows: "
             f"{plain(predicted)}). Its accuracy and robustness say nothing: try --class-weights balanced, another "
             "--learning-rate or more --epochs."
         )

@@ -93,7 +93,9 @@ _SIZE_LSTM = (
     "In the cpu preset a defence has two epochs of 6,000 reviews. The standard victim, from which they start, has two "
     "of all reviews. `swap` stands in place of `auto`, which takes ten times as long."
 )
-_SIZE_OF_MIXTURES = "In the cpu preset: four epochs of all reviews in batches of 32, two of 6,000 in batches of 64 (BiLSTM)."
+_SIZE_OF_MIXTURES = (
+    "In the cpu preset: four epochs of all reviews in batches of 32, two of 6,000 in batches of 64 (BiLSTM)."
+)
 _SETTINGS_TRIED = "`tuning` compares four settings of every defence on validation rows."
 _GENETIC = "Genetic search: 60 members and 40 generations, as in ASCC's public code."
 

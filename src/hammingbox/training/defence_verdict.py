@@ -28,7 +28,7 @@ class Standing:
     Attributes:
         balanced_accuracy: mean recall on all test rows.
         attacked_error: of each class: rows wrong before or broken, over the rows that were drawn.
-        given_up: classes that it hardly ever gets right.
+        given_up: classes that it hardly ever gets right, or at which it only guesses.
     """
 
     balanced_accuracy: float
@@ -78,7 +78,7 @@ class Verdict:
 
     @property
     def newly_given_up(self) -> tuple[str, ...]:
-        """Classes that the start knew and the defended model hardly ever gets right."""
+        """Classes that the start knew and the defended model hardly ever gets right, or only guesses."""
         return tuple(name for name in self.defended.given_up if name not in self.start.given_up)
 
     @property
@@ -97,7 +97,7 @@ class Verdict:
                 f"it was {_percent(before.worst[1])} ({before.worst[0]})"
             )
         if self.newly_given_up:
-            found.append(f"it hardly ever gets {', '.join(self.newly_given_up)} right")
+            found.append(f"it hardly ever gets {', '.join(self.newly_given_up)} right, or only guesses")
         return found
 
     def to_json(self) -> dict[str, Any]:
