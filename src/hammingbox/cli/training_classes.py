@@ -8,6 +8,7 @@ import torch
 import typer
 
 from hammingbox.cli.console import plain, say
+from hammingbox.evaluation.confusion import LEAST_RECALL
 from hammingbox.running.tasks import Task
 from hammingbox.threat.goal import Goal
 from hammingbox.threat.threat_model import ThreatModel
