@@ -38,10 +38,11 @@ coverage: $(READY)  ## the whole test suite, then the share of lines it ran
 fuzz: $(READY)   ## 6,000 damaged files, stores, command lines and arguments: count, slowest case, peak memory
 	PYTHONPATH=tests $(BIN)/python tests/fuzz/run.py
 
-lint: $(READY)   ## format, style, types, layers, the report's JavaScript
+lint: $(READY)   ## format, style, types, names, layers, the report's JavaScript
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python tools/lint_names.py
 	$(BIN)/lint-imports
 	$(BIN)/python tools/lint_scripts.py
 
