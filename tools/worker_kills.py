@@ -8,8 +8,9 @@ targets are killed with `kill -9`, each after the run has recorded something sin
 (whose command is given again), for Ray also a whole node, which is replaced. Prints every kill; exits with 1 if any
 record differs from the reference with its batch size, or a row is missing.
 
-Between the two batch sizes, the logits of equal rows must have the same bits. Searches with gradients see other last
-bits in other batches, so a few of their rows need another number of passes or end at another point: these are counted.
+Between the two batch sizes, the logits of equal rows must have the same bits. A search with gradients that sees other
+last bits in other batches needs another number of passes, or ends at another point: such rows are counted. `--only
+none` compares the batch sizes alone.
 """
 
 import argparse
@@ -41,10 +42,10 @@ TRIES = 8
 
 
 def command(out: Path, rows: int, *more: str) -> list[str]:
-    """One attack with gradients and one without, at two budgets."""
+    """Attacks with gradients and one without them, at two budgets."""
     return [
         sys.executable, "-m", "hammingbox", "--threads", "1", "compare", "splice", "--victim", "splice/standard",
-        "--attacks", "pcaa,gga", "--budgets", "1,2", "--rows", str(rows), "--out", str(out), *more,
+        "--attacks", "auto,pcaa,gga", "--budgets", "1,3", "--rows", str(rows), "--out", str(out), *more,
     ]  # fmt: skip
 
 

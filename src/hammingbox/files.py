@@ -164,7 +164,7 @@ def _has_deep_key(line: str) -> bool:
 
 
 @contextmanager
-def damage_as_file_error(source: object, expected: str) -> Iterator[None]:
+def damage_as_file_error(source: object, expected: str, remedy: str = "") -> Iterator[None]:
     """Turns whatever the parsing of a damaged file raises into a `FileError`.
 
     For blocks that only read a file into values: there is no list of the errors that damaged content may raise in a
@@ -173,6 +173,7 @@ def damage_as_file_error(source: object, expected: str) -> Iterator[None]:
     Args:
         source: the file, for messages.
         expected: what it should hold, such as "a whole checkpoint".
+        remedy: a sentence that says what to do.
     """
     try:
         yield
@@ -188,6 +189,7 @@ def damage_as_file_error(source: object, expected: str) -> Iterator[None]:
         reason = (str(error).splitlines() or [""])[0][:_LONGEST_SHOWN]
         raise FileError(
             f"expected {expected} in {shown(source)}, got a damaged one ({type(error).__name__}: {reason})."
+            + (f" {remedy}" if remedy else "")
         ) from error
 
 

@@ -282,7 +282,7 @@ class Problem:
         loss = goal.margin(logits) if self.objective == "margin" else goal.cross_entropy(logits)
         if loss.requires_grad:
             loss.register_hook(lambda _: self.meter.count_backward(self.rows, samples))
-        return loss.view(batch, samples)
+        return loss.float().view(batch, samples)  # as `judge` does, whatever the victim computes in
 
     def gradient(self, slots: Slots) -> tuple[RowFloat, OptionFloat]:
         """Loss at discrete points and its gradient in the weight of every option.

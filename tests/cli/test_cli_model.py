@@ -1,7 +1,10 @@
 """`--model` as a user calls it: attack, compare, diagnose, report and verify with a model file and its table."""
 
 import csv
+import html
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 from hammingbox import HammingboxError
 from hammingbox.cli.app import app
+from hammingbox.running.store import open_store
 from victims.tables import Table, german_credit
 
 
@@ -68,6 +72,36 @@ def test_compare_and_diagnose_with_a_model_file(table: Table, model: Path, tmp_p
     assert found.exit_code == 0, found.output
     checks = {finding["check"] for finding in json.loads(found.stdout.splitlines()[-1])["findings"]}
     assert "how the model is asked" in checks
+
+
+def test_runs_of_a_model_with_a_name_are_verified_and_repeated(table: Table, model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = ("--label", "risk", "--rows-per-class", 6, "--budgets", 1, "--what-if", 0, "--out", out)
+    done = run("audit", table.path, "--model", model, "--model-name", "risk, 3 May", *options)
+    assert done.exit_code == 0, done.output
+    checked = run("verify", out)
+    assert checked.exit_code == 0, checked.output
+    assert run("report", out, "--diagnose").exit_code == 0
+    with open_store(out, readonly=True) as store:
+        before = [(one.key, one.rows) for one in store.runs()]
+    (line,) = re.findall(r'aria-label="Commands">(.*?)</pre>', (out / "report.html").read_text())
+    words = shlex.split(html.unescape(line))
+    assert words[words.index("--model-name") + 1] == "risk, 3 May"
+    again = run(*words[1:])
+    assert again.exit_code == 0, again.output
+    with open_store(out, readonly=True) as store:
+        assert [(one.key, one.rows) for one in store.runs()] == before
+    moved = model.rename(model.with_name("moved.ubj"))
+    try:
+        assert run("verify", out, "--model", moved).exit_code == 0
+    finally:
+        moved.rename(model)
+    other = tmp_path / "other.ubj"
+    coded = (table.labels == "good").astype(int)
+    xgboost.XGBClassifier(n_estimators=2, enable_categorical=True, n_jobs=1).fit(table.categorised, coded).save_model(
+        other
+    )
+    assert run("verify", out, "--model", other).exit_code == 1, "its name is no proof: its answers are compared"
 
 
 def test_a_named_model_is_compared_with_its_own_runs_alone(table: Table, model: Path, tmp_path: Path) -> None:

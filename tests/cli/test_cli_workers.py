@@ -82,7 +82,8 @@ def test_every_command_that_computes_rows_has_the_options(command: str) -> None:
 def test_a_cluster_that_is_not_there(victim: Path, tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="ray is not installed: pip install 'hammingbox[ray]'")
     with pytest.raises(WorkerError, match="got nothing there"):
-        call_program(*attack(victim, tmp_path, 10, "--ray", "127.0.0.1:1"))
+        call_program(*attack(victim, tmp_path / "out", 10, "--ray", "127.0.0.1:1"))
+    assert not (tmp_path / "out").exists(), "nothing is begun without workers"
 
 
 def defend(out: Path, *more: object) -> list[str]:

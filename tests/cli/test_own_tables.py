@@ -47,6 +47,24 @@ def test_inspect_proposes_one_line_per_column(folder: Path) -> None:
     assert "alone it predicts the label" in notes["amount"]
 
 
+def test_a_text_beside_other_columns_is_named_and_shown_short(tmp_path: Path) -> None:
+    name = "review_of_the_film_as_it_was_written_by_the_person_who_saw_it"
+    rows = [[f"Review {i} says at some length what the film is about and why.", i * i, i % 2] for i in range(300)]
+    with (tmp_path / "mixed.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([[name, "stars", "mood"], *rows])
+    shown = call("data", "inspect", tmp_path / "mixed.csv", "--label", "mood")
+    assert f"{name}: looks like text: name it with --text" in shown
+    assert "why." not in shown, "a text would fill a page"
+    trained = ["train", tmp_path / "mixed.csv", "--label", "mood", "--model", "mlp", "--epochs", 1]
+    (found,) = (
+        finding
+        for finding in json.loads(call(*trained, "--out", tmp_path / "model", "--json"))["findings"]
+        if finding["check"] == "value per row"
+    )
+    assert f"'{name}'" in found["seen"]
+    assert "--text" in found["remedy"]
+
+
 @pytest.mark.parametrize("split", ["time", "files"])
 def test_train_attack_and_verify_with_an_own_split(folder: Path, split: str, tmp_path: Path) -> None:
     moved = tmp_path / "moved"

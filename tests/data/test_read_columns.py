@@ -117,3 +117,34 @@ def test_without_pyarrow_parquet_names_the_extra(tmp_path: Path, monkeypatch: py
 def test_a_column_that_does_not_exist_is_named() -> None:
     with pytest.raises(HammingboxError, match=r"column of the frame \(aa, b\), got 'a'\. Did you mean 'aa'"):
         read_columns({"aa": [1], "b": [2]}).column("a")
+
+
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        ('"a; or; b","b; c"', ["a; or; b", "b; c"]),
+        ('"a, or ""b"", c";y', ['a, or "b", c', "y"]),
+        ('5" disks;y', ['5" disks', "y"]),
+    ],
+)
+def test_a_delimiter_inside_quotes_is_text(header: str, names: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "quoted.csv"
+    delimiter = "," if header.startswith('"a; or') else ";"
+    path.write_text(f"{header}\n1{delimiter}no\n2{delimiter}yes\n")
+    assert [column.name for column in read_columns(path).columns] == names
+
+
+def test_a_frame_with_equal_names_names_them() -> None:
+    frame = pandas.DataFrame([[1, 2, "no"], [3, 4, "yes"], [5, 6, "no"]], columns=["a", "a", "y"])
+    with pytest.raises(FileError, match="distinct column names in the frame, got 'a' more than once"):
+        read_columns(frame)
+
+
+def test_a_source_says_which_columns_hold_texts(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"code": ["1", "2"], "kind": ["1", "2"], "number": [1.5, None]})
+    frame = frame.astype({"kind": "category"})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for source, expected in ((frame, [True, True, False]), (tmp_path / "t.parquet", [True, True, False]),
+                             (tmp_path / "t.csv", [False, False, False])):  # fmt: skip
+        assert [column.holds_texts for column in read_columns(source).columns] == expected

@@ -40,6 +40,8 @@ def test_values_are_distinct_and_in_order() -> None:
     assert text_of(stepped(number_of("2020-02-28", "date") or 0, 2, "date"), "date") == "2020-03-01"
     assert not is_exact_number("12345678901234567890")
     assert is_exact_number("1e300")
+    assert not any(map(is_exact_number, ("00510", "+007.5", "2011_01", "\u0661\u0662")))
+    assert number_of("1_000", "number") is None
 
 
 def test_a_feature_of_numbers() -> None:

@@ -74,7 +74,9 @@ def test_a_step_trains_and_leaves_the_victim_in_train_mode(name: str, space: str
 def test_without_a_budget_every_defence_is_standard_training(name: str, schema: Schema) -> None:
     victim = victim_for(name, schema)
     batch, threat = toy_batch(schema, victim), ThreatModel(FullSpace(schema), 0)
-    assert torch.equal(loss_of(DEFENCES[name](), victim, batch, threat), loss_of(Standard(), victim, batch, threat))
+    # Sums in another order have other last bits on some machines.
+    found, standard = (loss_of(each, victim, batch, threat) for each in (DEFENCES[name](), Standard()))
+    torch.testing.assert_close(found, standard, rtol=1e-6, atol=0)
 
 
 @pytest.mark.parametrize("defence", [Trades(weight=0.0), ASCC(weight=0.0), L2Ball(radius=0.0)], ids=repr)
@@ -92,7 +94,7 @@ def test_rows_that_the_goal_leaves_alone_are_trained_clean(name: str, schema: Sc
     settings: dict[str, Any] = {"clean_share": 0.0} if name in ("padvt", "hotflip", "swap") else {}
     others = batch.take(batch.y != 0)
     clean = loss_of(Standard(), victim, others, threat)
-    torch.testing.assert_close(loss_of(DEFENCES[name](**settings), victim, others, threat), clean, rtol=0, atol=0)
+    torch.testing.assert_close(loss_of(DEFENCES[name](**settings), victim, others, threat), clean, rtol=1e-6, atol=0)
     if name not in ("standard", "ablation"):  # ablation training sees no budget and no goal
         assert 0 < len(others) < len(batch)
         attacked = loss_of(DEFENCES[name](**settings), victim, batch, threat)

@@ -149,3 +149,11 @@ def test_a_missing_scikit_learn_is_named_with_its_extra() -> None:
     code = "import sys; sys.modules['sklearn'] = None; import hammingbox; hammingbox.RobustClassifier"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'hammingbox[sklearn]'" in done.stderr
+
+
+def test_a_missing_value_cannot_be_written_whatever_else_is_forbidden() -> None:
+    """A user's "*" adds to what no attacker may write."""
+    rows, labels = table(60)
+    model = RobustClassifier("standard", epochs=1, forbidden={"*": ["north"], "city": ["south"]}, random_state=0)
+    document = model.fit(rows, labels).threat_.space.to_json()
+    assert document["forbidden"] == {"*": ["<missing>", "north"], "city": ["south"]}

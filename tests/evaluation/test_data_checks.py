@@ -1,5 +1,6 @@
 """A column that gives the label away is found; identifiers, honest columns and rare categories are not."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -70,7 +71,7 @@ def test_small_parts_are_joined_and_splice_leaks_nothing(splice_splits: Splits) 
     part = table(labels, labels)
     few = Splits(part.take(slice(0, 30)), part.take(slice(30, 60)), part.take(slice(60, 90)))
     assert diagnose_leak(few.train.take(slice(0, 10))) == []
-    assert len(diagnose_data(few)) == 1
+    assert [found.check for found in diagnose_data(few)] == ["leaked label"]
     assert diagnose_data(splice_splits) == []
     assert diagnose_data(replace(splice_splits, train=splice_splits.train.take(slice(0, 0)))) == []
 
@@ -87,3 +88,34 @@ def test_a_column_that_tells_one_class_from_all_others() -> None:
     assert diagnose_data(splits, positive="hurt") == []
     (finding,) = diagnose_data(splits, positive="dead")
     assert "tells dead from all other classes on nearly all of 600 held-out rows: 'tells' 600" in finding.seen
+
+
+def of_one_column(values: Sequence[str], kind: str, ids: torch.Tensor) -> Splits:
+    schema = Schema((Feature("tested", tuple(values), kind), Feature("other", ("a", "b"))), ("ok", "fraud"))
+    data = Dataset(schema, torch.stack([ids, ids % 2], 1), ids % 2)
+    return Splits(data, data.take(slice(0, 0)), data.take(slice(0, 0)))
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "named"),
+    [
+        ([f"text number {i}" for i in range(300)], "category", True),
+        ([str(i) for i in range(1, 301)], "number", True),
+        ([str(i * i) for i in range(300)], "number", False),  # amounts
+        ([str(i / 8) for i in range(300)], "number", False),
+    ],
+)
+def test_columns_that_tell_rows_apart_are_named(values: list[str], kind: str, named: bool) -> None:
+    found = [f for f in diagnose_data(of_one_column(values, kind, torch.arange(300))) if f.check == "value per row"]
+    assert len(found) == named
+    if named:
+        assert "most rows: 'tested' 300 different values in 300 rows" in found[0].seen
+    few = diagnose_data(of_one_column(values, kind, torch.arange(300) // 3))
+    assert [f for f in few if f.check == "value per row"] == [], "three rows for each value"
+
+
+def test_positions_of_a_text_are_no_identifiers() -> None:
+    ids = torch.stack([torch.randperm(400), torch.randperm(400)], 1)
+    data = Dataset(Schema.sequence(2, [f"w{i}" for i in range(400)], ("ok", "fraud")), ids, ids[:, 0] % 2)
+    none = data.take(slice(0, 0))
+    assert "value per row" not in {found.check for found in diagnose_data(Splits(data, none, none))}

@@ -128,7 +128,8 @@ def test_every_check_has_a_distinct_slug() -> None:
         finding.nothing_attacked(9, 0), finding.collapsed_victim("a", 9, 5, 9), finding.never_predicted(["a"], 5, 9),
         finding.worse_than_majority(rate, "a", 2), finding.classes_in_another_order([("a", "b")], rate, 2),
         finding.absent_class(["a"], 9), finding.class_not_attacked(["a"], 9),
-        finding.leaked_label([("x", 9)], 9, 5), finding.many_ties(1, 9), finding.model_note("it is asked so"),
+        finding.leaked_label([("x", 9)], 9, 5), finding.value_per_row([("x", 9)], 9), finding.many_ties(1, 9),
+        finding.model_note("it is asked so"),
         finding.failed_rows([FailedRow(3, "it raised")], 9), finding.no_change_allowed(1, 9),
         finding.unwritable_changes(1, 9), finding.budget_too_small(1, 9),
         finding.codes_offered([("x", "-1", 2)], "note"),
@@ -144,7 +145,7 @@ def test_every_check_has_a_distinct_slug() -> None:
         "nothing-attacked", "collapsed-victim", "class-never-predicted", "no-better-than-the-majority-class",
         "class-order", "absent-class", "class-not-attacked", "leaked-label",
         "ties", "how-the-model-is-asked", "failed-rows", "no-change-allowed", "unwritable-changes", "budget-too-small",
-        "missing-value-codes",
+        "missing-value-codes", "value-per-row",
     }  # fmt: skip
     pages = {path.stem for path in Path("docs/diagnostics").glob("*.md")} - {"index"}
     assert pages == {one.slug for one in found}, "every finding has its page, and no page is left over"

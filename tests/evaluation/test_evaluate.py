@@ -103,7 +103,8 @@ class CountingVictim(ToyVictim):
 def test_outside_the_meter_a_row_goes_through_the_victim_at_most_once(
     schema: Schema, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ask_alike, "BLOCK", 1)  # no call is filled up with copies
+    for size in ("BLOCK", "LEAST"):
+        monkeypatch.setattr(ask_alike, size, 1)  # no call is filled up with copies
     victim = CountingVictim(schema.cardinalities)
     x, y = toy_rows(schema, victim, rows=30)
     y[:6] = (y[:6] + 1) % 3

@@ -64,6 +64,21 @@ def test_what_if_of_one_class_counts_its_rows(results: ResultSet) -> None:
         assert sum(part.now[budget].rows for part in parts if budget in part.now) == rate.rows <= len(labels)
 
 
+def test_changes_of_one_class_are_those_of_its_rows(results: ResultSet) -> None:
+    whole, parts = by_feature(results, "toy"), [by_feature(results, "toy", of=name) for name in TABLE.classes]
+    assert [part.of for part in parts] == list(TABLE.classes)
+    assert sum(part.broken for part in parts) == whole.broken
+    assert np.array_equal(sum(part.per_feature for part in parts), whole.per_feature)
+    run = strongest_run(results, "toy")
+    assert run is not None
+    for part, label in zip(parts, range(len(TABLE.classes)), strict=True):
+        mine = np.array(results.labels)[run.place[run.broken]] == label
+        assert part.per_feature.sum() == int(run.distance[run.broken][mine].sum())
+        advice = recommendations(VictimSummary(results, "toy"), part, what_if(results, "toy"))
+        text = " ".join(one.text for one in advice)
+        assert f"of the {part.broken} {part.of} rows it breaks" in text
+
+
 def test_recommendations_follow_from_the_numbers(results: ResultSet) -> None:
     summary = VictimSummary(results, "toy")
     changes, frozen = by_feature(results, "toy"), what_if(results, "toy")

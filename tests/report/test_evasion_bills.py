@@ -9,12 +9,16 @@ from torch import Tensor
 from hammingbox.attacks import Exhaustive
 from hammingbox.data.dataset import Dataset
 from hammingbox.data.schema import Feature, Schema
+from hammingbox.report.breakdown import WhatIf, by_feature
 from hammingbox.report.evasion_bills import EvasionBills, evasion_bills
+from hammingbox.report.recommendations import recommendations
 from hammingbox.report.result_set import ResultSet
 from hammingbox.report.run_rows import RunFacts
+from hammingbox.report.summary import VictimSummary
 from hammingbox.running.evaluate import evaluate
 from hammingbox.threat.amount import Amount
 from hammingbox.threat.goal import Direction
+from hammingbox.threat.masked_space import MaskedSpace
 from hammingbox.threat.ruled_space import RuledSpace
 from hammingbox.threat.rules.gain import Gain
 from hammingbox.threat.rules.prices import ColumnRule
@@ -53,6 +57,13 @@ class Rule(Victim):
         return torch.stack([fine, 1 - fine], 1) * 4
 
 
+def _facts(budget: int, *, planned: int) -> RunFacts:
+    return RunFacts(
+        victim="rule", attack="exhaustive", name="exhaustive", settings="", budget=Amount(budget, EURO), seed=0,
+        planned=planned,
+    )  # fmt: skip
+
+
 def results() -> ResultSet:
     """Three frauds: one of a small limit, one of a large one, and one that is taken for ok before any attack."""
     data = Dataset(SCHEMA, torch.tensor([[0, 0, 0], [0, 0, 1], [0, 1, 1]]), torch.tensor([1, 1, 1]), "bank")
@@ -60,11 +71,7 @@ def results() -> ResultSet:
     for budget in (5, 100):
         threat = ThreatModel(RuledSpace(FullSpace(SCHEMA), RULES), budget)
         rows = evaluate(Rule(), data, threat, Exhaustive(), goal=Direction("fraud", "ok")).rows
-        facts = RunFacts(
-            victim="rule", attack="exhaustive", name="exhaustive", settings="", budget=Amount(budget, EURO), seed=0,
-            planned=3,
-        )  # fmt: skip
-        found.add(facts, rows)
+        found.add(_facts(budget, planned=3), rows)
     return found
 
 
@@ -105,3 +112,29 @@ def test_the_price_to_raise_is_the_one_without_a_way_around(money: EvasionBills)
 
 def test_without_prices_there_are_no_bills() -> None:
     assert evasion_bills(ResultSet("bank", SCHEMA), "rule") is None
+
+
+def test_rows_that_the_threat_spares_count_as_not_lost() -> None:
+    """Two frauds are caught, one of which the threat leaves no change; the third is missed."""
+    ids, labels = torch.tensor([[0, 0, 0], [1, 0, 1], [0, 1, 1], [0, 1, 0]]), torch.tensor([1, 1, 1, 0])
+    goal = Direction("fraud", "ok")
+    found = ResultSet("bank", SCHEMA, rules=RULES, goal="fraud -> ok", aim=goal)
+    base = MaskedSpace(SCHEMA, forbidden={"device": ["b"], "phone": ["yes"]})
+    rows = evaluate(
+        Rule(), Dataset(SCHEMA, ids, labels, "bank"), ThreatModel(RuledSpace(base, RULES), 5), Exhaustive(), goal=goal
+    ).rows
+    assert rows.attacked.tolist() == [False, True, False, False]
+    found.add(_facts(5, planned=4), rows)
+    money = evasion_bills(found, "rule")
+    assert money is not None
+    (line,) = money.losses
+    assert [str(part) for part in (line.evaded, line.missed, line.total)] == ["0 EUR", "200 EUR", "500 EUR"]
+    assert line.share == pytest.approx(0.4)
+
+
+def test_what_to_train_against_is_said_in_money() -> None:
+    summary = VictimSummary(results(), "rule")
+    (train,) = [one for one in recommendations(summary, by_feature(summary.results, "rule"), WhatIf("", {}, ()))
+                if one.kind == "train"]  # fmt: skip
+    assert "fall to changes that cost at most 0.5 EUR" in train.text
+    assert "hammingbox defend --threat threat.toml --budget 0.5)" in train.text

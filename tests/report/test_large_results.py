@@ -39,8 +39,11 @@ def as_large(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     monkeypatch.setattr(large_results, "_BLOCK", block)
 
 
-@pytest.mark.parametrize("block", [9, 100, 10_000])
-def test_every_number_is_that_of_the_whole(place: Path, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("block", "positive"), [(9, None), (100, "class 0"), (10_000, None)])
+def test_every_number_is_that_of_the_whole(
+    place: Path, block: int, positive: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ResultSet, "positive", positive)
     small = results_of(place)
     as_large(monkeypatch, block)
     large = results_of(place)
@@ -61,8 +64,9 @@ def test_every_number_is_that_of_the_whole(place: Path, block: int, monkeypatch:
         assert band(small, victim) == band(large, victim)
         assert recorded_findings(small, victim) == recorded_findings(large, victim)
         assert what_if(small, victim) == what_if(large, victim)
-        assert (changes := by_feature(small, victim)).lines
-        again = by_feature(large, victim)
+        of = positive or ""
+        assert (changes := by_feature(small, victim, of=of)).lines
+        again = by_feature(large, victim, of=of)
         assert np.array_equal(changes.per_feature, again.per_feature)
         assert {**asdict(changes), "per_feature": 0} == {**asdict(again), "per_feature": 0}
     for a, b in zip(small.runs, large.runs, strict=True):

@@ -54,6 +54,12 @@ def test_attack_table_measures_and_resumes(workspace: Workspace) -> None:
     assert ("exhaustive", 4) not in unbroken
 
 
+def test_the_papers_pcaa_comes_after_all_other_attacks_on_all_victims(workspace: Workspace) -> None:
+    size = replace(SIZE, victims=(QUICK, replace(QUICK, label="another")), attacks=("pcaa_paper", "ga"))
+    attacked = [step.what for step in ATTACK_TABLE.plan(workspace, size) if not step.what.startswith("train")]
+    assert [" pcaa_paper " in what for what in attacked] == [False, False, True, True]
+
+
 def test_the_papers_figure_stands_beside_the_error_of_the_authors_victim(workspace: Workspace, tmp_path: Path) -> None:
     workspace.data_dir = write_splice_paper(tmp_path / "data", rows=24)
     attacks = ("ga", "gga", "gga_released", "auto")

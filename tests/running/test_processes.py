@@ -31,6 +31,7 @@ from hammingbox import (
     evaluate_into,
     open_store,
 )
+from hammingbox.cli.workers import executor_from
 from hammingbox.data.mapped import ArrayFile
 from hammingbox.errors import WorkerError
 from hammingbox.running import processes
@@ -184,7 +185,10 @@ def test_errors_about_the_run_pass_through(case: Case, two: Processes) -> None:
         with pytest.raises(TooExpensiveError):
             evaluate_into(store, *case, attack, executor=two)
         assert store.runs()[0].refused
-    with pytest.raises(InputError, match=r"can be sent to other processes, got UnsendableVictim.*leave out --workers"):
+    with pytest.raises(
+        InputError,
+        match=r"got UnsendableVictim: TypeError: cannot pickle .*\. Give its class a `__getstate__`.*leave out",
+    ):
         run(UnsendableVictim(), case, two)
     unbuildable = UnbuildableVictim()
     for _ in range(2):  # the second time nobody is sent it again, and what the other worker says is not mistaken
@@ -274,6 +278,18 @@ def test_devices_are_spread_over_workers(case: Case, tmp_path: Path) -> None:
     for device in ("cuda:0", "cuda:1"):
         Workbench(fetch_table, device).prepare(parcel.parts, parcel.run, list(parcel.parts))
     tables.close()
+    assert {path.name for path in tmp_path.iterdir()} == {"cuda:0", "cuda:1"}
+
+
+def test_every_worker_moves_the_victim_to_its_own_gpu(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    moved = MovedVictim(tmp_path)
+    with executor_from(2, None, "cuda") as executor:
+        assert isinstance(executor, Processes)
+        executor.start()
+        run(moved, case, executor)
     assert {path.name for path in tmp_path.iterdir()} == {"cuda:0", "cuda:1"}
 
 

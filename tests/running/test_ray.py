@@ -2,12 +2,22 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
-from hammingbox import ATTACKS, InputError, RayCluster, WorkerError, evaluate, evaluate_into, open_store
+from hammingbox import (
+    ATTACKS,
+    InputError,
+    RayCluster,
+    RunSpec,
+    WorkerError,
+    evaluate,
+    evaluate_into,
+    open_store,
+)
 from hammingbox.running import ray_cluster
 from toys import Case, same_rows
 from toys.tools import load_tool
@@ -96,6 +106,7 @@ def test_a_node_that_disappears(case: Case, cluster: Any, executor: RayCluster) 
         ("ray://127.0.0.1:1", "got nothing there"),
         ("nowhere", "expected HOST:PORT, ray://HOST:PORT or auto for --ray, got 'nowhere'"),
         ("host:port", "expected HOST:PORT"),
+        ("http://127.0.0.1:1", "expected HOST:PORT"),
     ],
 )
 def test_a_cluster_that_is_not_there(address: str, sentence: str) -> None:
@@ -115,6 +126,76 @@ def test_what_ray_says_becomes_a_sentence(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(ray, "init", fail)
         with pytest.raises(WorkerError, match=sentence):
             ray_cluster._connect(ray, "auto")
+
+
+class _FakeRay:
+    """A cluster that has nothing but resources, and notes what is asked of it."""
+
+    def __init__(self, **resources: float) -> None:
+        self.resources = resources
+        self.kept: list[object] = []
+        self.is_there = False
+        self.options_of: list[dict[str, Any]] = []
+        self.devices: list[str | None] = []
+
+    def cluster_resources(self) -> dict[str, float]:
+        return self.resources
+
+    def is_initialized(self) -> bool:
+        return self.is_there
+
+    def shutdown(self) -> None:
+        self.is_there = False
+
+    def put(self, value: object) -> int:
+        self.kept.append(value)
+        return len(self.kept)
+
+    def remote(self, _kind: type) -> SimpleNamespace:
+        return SimpleNamespace(options=self.options)
+
+    def options(self, **options: Any) -> SimpleNamespace:
+        self.options_of.append(options)
+        return SimpleNamespace(remote=self.start)
+
+    def start(self, device: str | None, _paths: list[str]) -> Any:
+        self.devices.append(device)
+        return SimpleNamespace(hello=SimpleNamespace(remote=object))
+
+
+@pytest.mark.parametrize(("device", "workers", "size"), [("cuda", None, 2), ("cuda", 1, 1), ("cuda:1", 9, 2)])
+def test_every_actor_is_given_a_gpu_of_its_own(device: str, workers: int | None, size: int) -> None:
+    fake = _FakeRay(CPU=16, GPU=2)
+    ray_cluster._RayCrew(fake, workers, device, shut_down=False)
+    assert [options["num_gpus"] for options in fake.options_of] == [1] * size
+    assert fake.devices == ["cuda"] * size, "Ray shows an actor its GPU as the first one"
+    with pytest.raises(WorkerError, match="expected GPUs in the Ray cluster"):
+        ray_cluster._RayCrew(_FakeRay(CPU=16), workers, device, shut_down=False)
+
+
+def test_actors_without_a_gpu_ask_for_none() -> None:
+    fake = _FakeRay(CPU=3, GPU=2)
+    ray_cluster._RayCrew(fake, None, None, shut_down=False)
+    assert [options["num_cpus"] for options in fake.options_of] == [1] * 3
+    assert not any("num_gpus" in options for options in fake.options_of)
+    assert fake.devices == [None] * 3
+
+
+def test_what_two_runs_share_is_put_once(case: Case) -> None:
+    fake = _FakeRay(CPU=1)
+    crew = ray_cluster._RayCrew(fake, None, None, shut_down=False)
+    for name in ("ga", "pcaa"):
+        crew.prepare(RunSpec(case[0].victim, *case[1:], ATTACKS[name]()))
+    assert len(fake.kept) == 3, "victim, data and space"
+
+
+def test_a_cluster_without_the_device_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = _FakeRay(CPU=1)
+    monkeypatch.setattr(ray_cluster, "_imported", lambda: fake)
+    monkeypatch.setattr(ray_cluster, "_connect", lambda ray, _address: setattr(ray, "is_there", True))
+    with pytest.raises(WorkerError, match="expected GPUs"):
+        RayCluster(device="cuda").crew()
+    assert not fake.is_there
 
 
 def test_tables_of_ids_are_not_copied() -> None:

@@ -163,6 +163,16 @@ def test_batch_statistics_are_of_all_rows_or_refused(splits: Splits) -> None:
         assert {name: victim.get_submodule(name) for name in layers} == layers
 
 
+def test_every_process_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert [str(device) for device in TrainingProcesses(2, device="cuda").devices] == ["cuda:0", "cuda:1"]
+    assert [str(device) for device in TrainingProcesses(1, device="cuda:1").devices] == ["cuda:1"]
+    with pytest.raises(InputError, match=r"got 3 processes on cuda:0, cuda:1\. Use --workers 2 --device cuda"):
+        TrainingProcesses(3, device="cuda")
+    with pytest.raises(InputError, match=r"got 2 processes on cuda:1\. Use --workers 1"):
+        TrainingProcesses(2, device="cuda:1")
+
+
 def test_one_process_is_no_team(splits: Splits, two: TrainingProcesses) -> None:
     two.close()
     one, plain = model(dropout=0.3), model(dropout=0.3)

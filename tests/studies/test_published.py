@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from shutil import copytree
 from time import monotonic
 
 import pytest
@@ -13,7 +14,7 @@ from hammingbox.studies.line_errors import WORST, line_errors
 from hammingbox.studies.published import RECORDS, Published
 from hammingbox.studies.study import Size
 from hammingbox.studies.workspace import Workspace
-from toys.studies import QUICK, CountingTrainer
+from toys.studies import QUICK, CountingTrainer, reopened
 
 SIZE = Size(victims=(replace(QUICK, trainings=2),), rows=6, budgets=(1,), attacks=("gga", "ga"))
 NOBODY_WAITS = -1.0
@@ -144,3 +145,12 @@ def test_records_of_versions_without_outcomes_are_left_out(tmp_path: Path) -> No
     (tmp_path / "study").mkdir()
     (tmp_path / "study" / RECORDS).write_text(json.dumps({"runs": [{"victim": "a"}], "victims": {}}))
     assert Published.read(tmp_path).runs == {}
+
+
+def test_a_folder_that_has_moved_is_read(workspace: Workspace, tmp_path: Path) -> None:
+    size = replace(SIZE, attacks=("gga",))
+    run_grid(workspace, size)
+    moved = copytree(workspace.folder, tmp_path / "moved")
+    again = run_grid(replace(reopened(workspace), folder=moved, deadline=monotonic() + NOBODY_WAITS), size)
+    assert [cell.attack for cell in again.cells] == ["gga", "gga"]
+    assert again.skipped == []

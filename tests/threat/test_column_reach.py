@@ -77,3 +77,10 @@ def test_what_is_no_number_goes_both_ways() -> None:
     schema = Schema((Feature("mails", ("0", "1", "<missing>"), "number"), Feature("b", ("x", "y"))), ("ok", "fraud"))
     space = MaskedSpace(schema, immutable=["b"], kept={"mails": ["1", "<missing>"]}, forbidden={"mails": ["1"]})
     assert column_reach(ThreatModel(space, 1), torch.zeros(1, 2, dtype=torch.int64))[0] is Reach.BOTH
+
+
+def test_a_free_column_is_within_reach_of_every_budget() -> None:
+    columns = tuple(ColumnRule(f.name, price=0 if f.name == "device" else 9) for f in SCHEMA.features)
+    rules = Rules(SCHEMA, unit=Unit(Decimal(1), "EUR"), columns=columns)
+    for budget in (0, 1):
+        assert column_reach(ThreatModel(RuledSpace(FullSpace(SCHEMA), rules), budget), ROW)[2] is B

@@ -7,7 +7,7 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.types import Embedded, Ids, Labels, Logits
-from hammingbox.victims.ask_alike import BLOCK
+from hammingbox.victims.ask_alike import BLOCK, LEAST
 from hammingbox.victims.black_box import BlackBox
 from toys import ToyVictim
 
@@ -41,9 +41,9 @@ class Recorder(ToyVictim):
 
 
 def _without_filling(ids: Ids) -> Ids:
-    """Rows of a call without the copies of its first row that only fill it up to the size of recorded answers."""
+    """Rows of a call without the copies of its first row that only fill it up."""
     others = (ids != ids[:1]).any(1).nonzero()
-    return ids[: 1 + int(others.max() if len(others) else 0)] if len(ids) == BLOCK else ids
+    return ids[: 1 + int(others.max() if len(others) else 0)] if len(ids) in (LEAST, BLOCK) else ids
 
 
 def black_box(victim: ToyVictim) -> BlackBox:

@@ -11,6 +11,8 @@ from hammingbox.certificates._trees.groups import feature_groups
 from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.errors import InputError
 from hammingbox.threat.masked_space import MaskedSpace
+from hammingbox.threat.ruled_space import RuledSpace
+from hammingbox.threat.rules.rules import Rules
 from hammingbox.threat.space import FullSpace
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.training.robust_trees import _WorstRows, fit_robust_trees
@@ -84,3 +86,11 @@ def test_settings_are_checked(settings: dict, message: str) -> None:
     data = nursery().take(slice(0, 50))
     with pytest.raises(InputError, match=message):
         fit_robust_trees(data, FullSpace(data.schema), **settings)
+
+
+def test_spaces_with_rules_are_refused() -> None:
+    schema = random_schema(4)
+    rows = torch.zeros(4, len(schema.features), dtype=torch.int64)
+    space = RuledSpace(FullSpace(schema), Rules(schema, changes=1))
+    with pytest.raises(InputError, match=r"without prices and relations for robust trees, .* Use fit_monotone_trees"):
+        fit_robust_trees(Dataset(schema, rows, torch.arange(4) % 2), space, rounds=1)

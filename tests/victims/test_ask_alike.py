@@ -1,10 +1,13 @@
-"""Recorded answers have the same bits, whatever else is asked at the same time."""
+"""Answers have the same bits, whatever else is asked at the same time."""
+
+from dataclasses import fields
 
 import pytest
 import torch
 
-from hammingbox.types import Ids, Logits
-from hammingbox.victims.ask_alike import BLOCK, ask_alike
+from hammingbox import ATTACKS, Dataset, FullSpace, ThreatModel, evaluate
+from hammingbox.types import Embedded, Ids, Logits
+from hammingbox.victims.ask_alike import BLOCK, LEAST, ask_alike
 from hammingbox.victims.zoo.registry import build
 from toys import ToyVictim, toy_schema
 
@@ -37,3 +40,40 @@ def test_calls_have_one_size_unless_the_victim_is_slow_by_the_call(monkeypatch: 
     monkeypatch.setattr(Counting, "has_gradient", False)
     ask_alike(victim, rows)
     assert sizes == [70]
+
+
+@pytest.mark.parametrize("name", ["mlp", "lstm"])  # convolutions differ between sizes on some machines
+def test_a_search_sees_the_same_gradients_alone_and_in_company(name: str) -> None:
+    victim = build(name, SCHEMA, seed=0).eval()
+    ids = torch.randint(0, 4, (40, 20), generator=torch.Generator().manual_seed(0))
+    data = Dataset(SCHEMA, ids, victim(ids).argmax(1))
+    runs = [
+        evaluate(victim, data, ThreatModel(FullSpace(SCHEMA), 3), ATTACKS["pcaa"](), batch_size=size).rows
+        for size in (1, 7, 40)
+    ]
+    for field in fields(runs[0]):
+        for rows in runs[1:]:
+            assert torch.equal(getattr(rows, field.name), getattr(runs[0], field.name)), field.name
+
+
+def test_no_call_of_a_search_is_small() -> None:
+    hard, soft = [], []
+
+    class Counting(ToyVictim):
+        def forward(self, ids: Ids) -> Logits:
+            hard.append(len(ids))
+            return super().forward(ids)
+
+        def head(self, embedded: Embedded, ids: Ids) -> Logits:
+            assert len(embedded) == len(ids)
+            soft.append(len(ids))
+            return super().head(embedded, ids)
+
+    victim = Counting(SCHEMA.cardinalities).eval()
+    row = torch.zeros(1, 20, dtype=torch.int64)
+    data = Dataset(SCHEMA, row, victim(row).argmax(1))
+    for attack in ("pcaa", "gga", "swap"):
+        hard.clear(), soft.clear()
+        found = evaluate(victim, data, ThreatModel(FullSpace(SCHEMA), 1), ATTACKS[attack](), batch_size=1)
+        assert found.rows.forward.sum() > 0
+        assert min(hard + soft) >= LEAST, attack

@@ -58,3 +58,9 @@ def test_answers_that_are_not_probabilities_are_refused(answer: list[Any], messa
     box = BlackBox(lambda rows: np.resize(answer, (len(rows), 3)) if np.ndim(answer) == 2 else answer)
     with pytest.raises(VictimError, match=message):
         box(torch.zeros(8, 3, dtype=torch.int64))
+
+
+def test_a_tie_is_decided_as_by_the_models_own_predict() -> None:
+    answers = BlackBox(lambda rows: np.tile([[0.4, 0.4, 0.2]], (len(rows), 1)))(torch.zeros(2, 3, dtype=torch.int64))
+    assert answers.argmax(1).tolist() == [0, 0]
+    assert bool((answers[:, 0] > answers[:, 1]).all()), "the second class has not won as well"

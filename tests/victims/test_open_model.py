@@ -59,7 +59,7 @@ def test_truncated_files_are_one_sentence(name: str, files: Path, small: Table, 
     for cut in (0, 3, len(whole) // 3, len(whole) // 2, len(whole) - (400 if name == "c.cbm" else 20)):
         path = tmp_path / name
         path.write_bytes(whole[:cut])
-        with pytest.raises(hb.FileError, match=r"expected .* got"):
+        with pytest.raises(hb.FileError, match=r"expected .* got .*Save it again"):
             opened(path, small)
 
 
@@ -158,6 +158,8 @@ def test_a_lightgbm_tree_is_walked_before_it_is_opened(
     [
         ("l.txt", ".ubj", r"expected XGBoost in .* got a model of LightGBM. Give the file the suffix \.txt"),
         ("x.json", ".txt", r"expected LightGBM in .* got a model of XGBoost"),
+        ("x.ubj", ".bin", r"expected a suffix that says the library of .* got a model of XGBoost. .* \.json or \.ubj"),
+        ("l.txt", "", r"expected a suffix that says the library of .* got a model of LightGBM. .* \.txt"),
         ("c.cbm", ".onnx", r"expected ONNX in .* got a model of CatBoost"),
         ("s.skops", ".cbm", r"expected CatBoost in .* got a model of skops"),
     ],

@@ -104,10 +104,10 @@ class Auto(Search):
         if problem.purse is not None:
             self._priced().search(problem, random, best)
             return
-        stage = problem.meter.stage
+        stage, closed = problem.meter.stage, best.settled.clone()
         for budget in self._budgets(problem):
             part = problem.within(budget)
-            best.settled.zero_()
+            best.settled = closed.clone()  # what was settled at the budget before is open again
             for number, attack in enumerate(self.stages(part, last=budget == problem.budget), 1):
                 rows = best.open_rows()
                 if len(rows) == 0:

@@ -98,6 +98,8 @@ class Evolution(Search):
             parents.gather(1, (noise[:, :, i] * size).long()[..., None].expand(-1, -1, -1, 2)) for i in range(3)
         )
         difference = (base + self.weight * (plus - minus)).remainder(1.0)
+        # The remainder of a tiny negative number rounds up to 1, which is no gene.
+        difference = difference.masked_fill(difference >= 1.0, 0.0)
         top = parents.gather(1, fitness.argmax(1)[:, None, None, None].expand(-1, 1, budget, 2))
         coin = noise[:, :, 3, :, None]
         child = torch.where(coin < self.keep + self.follow, top.expand_as(parents), difference)

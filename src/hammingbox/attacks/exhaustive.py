@@ -36,7 +36,8 @@ class Exhaustive(Search):
     rows are broken, but the loss of a broken row is only a lower bound. A row that is not broken is tried in full.
 
     Where changes have prices, points are tried in order of cost. With `verdict` the row that is returned is therefore a
-    cheapest evasion, and no swap search comes first. The points of a row are written out, in two bytes per feature.
+    cheapest evasion, and no swap search comes first. The points of a row are written out, in two or four bytes per
+    feature.
 
     Which rows are broken does not depend on the seed, so it does not count as randomised. With `verdict`, the row that
     is returned for a broken row, and its cost, may depend on the seed through swap search.
@@ -74,7 +75,8 @@ class Exhaustive(Search):
         if problem.purse is not None:
             self._by_cost(problem, best, enumerated)
             return
-        best.settled |= ~enumerated  # the others take no part in what follows
+        closed = best.settled
+        best.settled = closed | ~enumerated  # the others take no part in what follows
         gradient = self._takes_gradient(problem)
         if gradient and problem.budget > 1:
             Swap(objective=self.objective).search(problem, random, best)
@@ -82,7 +84,7 @@ class Exhaustive(Search):
         for distance in range(2, problem.budget + 1):
             self.subsets(problem, best, distance, impact)
         # A row that has run out of queries has not been tried in full.
-        best.settled = enumerated & (problem.remaining > 0)
+        best.settled = closed | (enumerated & (problem.remaining > 0))
 
     def search_passes(self, problem: Problem) -> Passes:
         """Exact without `verdict`: no row leaves early."""

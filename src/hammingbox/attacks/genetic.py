@@ -9,6 +9,7 @@ from hammingbox.attacks._search.incumbent import Incumbent, best_points
 from hammingbox.attacks._search.knapsack import pack_problem, pack_samples
 from hammingbox.attacks._search.search import Search
 from hammingbox.attacks.cost import Passes
+from hammingbox.errors import InputError
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.types import ManySlots, SampleFloat
@@ -37,6 +38,16 @@ class Genetic(Search):
     population: int = 20
     generations: int = 10
     tries: int = 4
+
+    def __post_init__(self) -> None:
+        """Checks the settings.
+
+        Raises:
+            InputError: a setting does not fit, or a population of one, among which nobody can be chosen.
+        """
+        super().__post_init__()
+        if self.population < 2:
+            raise InputError(f"expected a population of at least 2 members, got {self.population}.")
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Breeds until a row is broken, or its generations or queries are used up."""

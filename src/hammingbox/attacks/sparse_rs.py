@@ -11,6 +11,7 @@ from hammingbox.attacks._search.points import try_points
 from hammingbox.attacks._search.random_points import random_changes, random_points
 from hammingbox.attacks._search.search import Search
 from hammingbox.attacks.cost import Passes
+from hammingbox.errors import InputError
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
 from hammingbox.types import RowInt, Slots
@@ -36,6 +37,16 @@ class SparseRS(Search):
 
     steps: int = 998
     share: float = 0.8
+
+    def __post_init__(self) -> None:
+        """Checks the settings.
+
+        Raises:
+            InputError: a setting does not fit, or more changes are to be exchanged than there are.
+        """
+        super().__post_init__()
+        if self.share > 1:
+            raise InputError(f"expected share of at most 1, all changes, got {self.share:g}.")
 
     def search(self, problem: Problem, random: RowRandom, best: Incumbent) -> None:
         """Exchanges until a row is broken, or its steps or queries are used up."""

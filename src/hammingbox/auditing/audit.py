@@ -10,7 +10,7 @@ from weakref import finalize
 
 from hammingbox.auditing.job import ATTACKS, ROWS_PER_CLASS, WHAT_IF, AuditJob, run_audit, split_of, usual_budgets
 from hammingbox.auditing.result import Audit
-from hammingbox.data.read_columns import Frame, source_name
+from hammingbox.data.read_columns import Frame, cell_text, source_name
 from hammingbox.data.reading import Reading
 from hammingbox.data.registry import table_source
 from hammingbox.data.schema import Schema
@@ -109,7 +109,7 @@ def audit(
         split="test" if test is not None else split_of(reading),
         rows_per_class=rows_per_class,
         budgets=_budgets(budgets, space, largest, len(task.splits.schema.features)),
-        positive=None if positive is None else str(positive),
+        positive=None if positive is None else _class_named(positive, task.splits.schema),
         space=space,
         changes=changes,
         goal=goal or AnyOther(),
@@ -155,6 +155,11 @@ def _task(
     return Task(name, table_source(loaded, name), loaded.splits, label, file, reading if is_file else None)
 
 
+def _class_named(value: Any, schema: Schema) -> str:
+    """The class that a value of the label column is: 1.0 is the class "1" of a frame, and "1.0" of a file."""
+    return str(value) if str(value) in schema.classes else cell_text(value)
+
+
 def _space(threat: ThreatModel | Space | None) -> tuple[Space | None, int | None]:
     if isinstance(threat, ThreatModel):
         return threat.space, threat.budget
@@ -192,6 +197,12 @@ def _opened(model: Any, schema: Schema, types: dict[str, Any], name: str, *, is_
         return open_model(str(model), schema, name=name, **types), str(model)
     kind = type(model).__name__
     found = victim(model, schema, name=name, **types)
-    if not is_kept and not (found.name or found.identity or found.state_dict()):
-        found.name = kind  # nobody continues a temporary folder
+    if not (found.name or found.identity or found.state_dict()):
+        if is_kept and not isinstance(model, Victim):
+            raise InputError(
+                f"expected a name for a {kind}, which has neither weights nor a file, to keep its runs, got none. "
+                'Pass name=... to hb.audit, a name that no other model has, such as name="forest, 3 May".'
+            )
+        if not is_kept:
+            found.name = kind  # nobody continues a temporary folder
     return Checkpoint(found.eval(), kind, {}, schema), ""

@@ -15,7 +15,7 @@ from hammingbox.evaluation.drawing import Draw
 from hammingbox.problem import DEFAULT_MEMORY
 from hammingbox.report.comparison import Comparison, ComparisonJob, OnProgress, compare_attacks
 from hammingbox.report.measured_what_if import FOLDER, MeasuredWhatIf, can_freeze, measure_what_if
-from hammingbox.report.page.folder import plausible_results, write_report
+from hammingbox.report.page.folder import Chosen, plausible_results, write_report
 from hammingbox.report.recorded_plausibility import note_plausibility
 from hammingbox.running.executor import Executor
 from hammingbox.running.reaching import reaching
@@ -180,10 +180,11 @@ def run_audit(
             found = prove(runs, checkpoint, place, store, found, on_progress)
         note_plausibility(store, folder, job.task.whole(ALL))
     measured = _what_if(job, runs, checkpoint, place, found, folder, on_column)
-    write_report(folder, queried={found.weights: found.queried})
-    plausible = plausible_results(folder, runs.space, runs.goal, found.weights)
+    chosen = Chosen.of(runs)  # the folder may hold rows that another audit drew
+    write_report(folder, queried={found.weights: found.queried}, chosen=chosen)
+    plausible = plausible_results(folder, chosen, found.weights)
     how = how_proven(checkpoint.victim, runs.space) if job.certify else ""
-    return Audit(found, folder, measured, plausible, how)
+    return Audit(found, folder, measured, plausible, how, chosen)
 
 
 def _what_if(

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from hammingbox.auditing.shown import band_in_words, curves_by_class, frozen_in_words, headline_of, html_by_class
 from hammingbox.errors import InputError, unknown_name
-from hammingbox.evaluation.class_rates import ClassRates
+from hammingbox.evaluation.class_rates import ClassRate, ClassRates
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.evaluation.shown import frame_of
 from hammingbox.notebook import Axes, Frame, data_frame
 from hammingbox.report.band import BandLine, band
 from hammingbox.report.comparison import Comparison
 from hammingbox.report.measured_what_if import MeasuredWhatIf
-from hammingbox.report.page.folder import PAGE, read_contents
+from hammingbox.report.page.folder import PAGE, Chosen, read_contents
 from hammingbox.report.page.page import write_page
 from hammingbox.report.plausible_success import PlausibleLine
 from hammingbox.report.recorded_plausibility import read_notes
@@ -30,6 +30,7 @@ class Audit:
         what_if: success on rows of the class of the headline with a column frozen; None where nothing was measured.
         plausible: at each budget, what is left of success when rows that look odd do not count.
         how_proven: which certificates were tried; empty if none were.
+        chosen: its rows, in a folder that may hold more; None for all of the folder.
     """
 
     comparison: Comparison
@@ -37,6 +38,7 @@ class Audit:
     what_if: MeasuredWhatIf | None = None
     plausible: Sequence[PlausibleLine] = ()
     how_proven: str = ""
+    chosen: Chosen | None = None
 
     @property
     def classes(self) -> dict[int, ClassRates]:
@@ -73,7 +75,8 @@ class Audit:
             for line in rates.lines
             if line.rows or line.population
         ]
-        return data_frame({name: [line[name] for line in lines] for name in lines[0]})
+        names = ("budget", *ClassRate("", 0, 0, 0, 0).to_json())  # also where every attack was refused
+        return data_frame({name: [line[name] for line in lines] for name in names})
 
     def rows(self, budget: int, contents: str = "outcome", *, attack: str | None = None) -> Frame:
         """A pandas data frame with one line per audited row of a run, indexed by its number in the table.
@@ -84,7 +87,7 @@ class Audit:
             attack: of the run; the first one by default.
 
         Raises:
-            InputError: no such run, other contents, or pandas is not installed.
+            InputError: no such run, an attack that refused, other contents, or pandas is not installed.
         """
         names = self.comparison.summary.attacks
         wanted = names[0] if attack is None else attack
@@ -102,14 +105,20 @@ class Audit:
                         frame["unseen_pairs"] = [count if count >= 0 else None for count in found[0].tolist()]
                         frame["anomaly"] = found[1]
                     return frame
+        for refused, budgets, reason in self.comparison.summary.refused:
+            if refused == wanted and budget in budgets:
+                raise InputError(f"expected an attack that was run, got {wanted} at budget {budget}: {reason}")
         raise InputError(f"expected a budget of this audit ({', '.join(map(str, self.classes))}), got {budget}.")
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws the success of each class by budget, on new axes by default, and returns the axes.
 
         Raises:
-            InputError: matplotlib is not installed.
+            InputError: every attack was refused, or matplotlib is not installed.
         """
+        if not self.classes:
+            reasons = "; ".join(f"{name}: {reason}" for name, _, reason in self.comparison.summary.refused)
+            raise InputError(f"expected attacks that were run, got none to draw ({reasons or 'no attack'}).")
         return curves_by_class(self.classes, self.comparison.summary.results.data, ax)
 
     def report(self, path: Path | str | None = None) -> Path:
@@ -123,7 +132,7 @@ class Audit:
         """
         place = self.folder / PAGE if path is None else Path(path)
         queried = {self.comparison.weights: self.comparison.queried}
-        write_page(read_contents(self.folder, queried=queried), place)
+        write_page(read_contents(self.folder, queried=queried, chosen=self.chosen), place)
         return place
 
     def _repr_html_(self) -> str:

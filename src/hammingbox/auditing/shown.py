@@ -23,7 +23,8 @@ def headline_of(by_budget: Mapping[int, ClassRates]) -> str:
         return f"{line.name}: the model gets none of {line.rows:,} rows right, so none could be attacked"
     if not line.attacked:
         return (
-            f"{line.name}: the model gets {line.correct:,} of {line.rows:,} rows right, and none of them is attackable"
+            f"{line.name}: the model gets {line.correct:,} of {line.rows:,} rows right, and none was attacked: "
+            "the goal is not about them, or the threat leaves them no change"
         )
     parts = [f"{_rate_at(by_budget[budget], line.name)} at budget {budget}" for budget in _ends(by_budget)]
     becomes = " or ".join(name for name, _ in line.becomes[:_BECOMES_SHOWN]) or "another class"

@@ -11,7 +11,7 @@ from torch import Tensor
 from hammingbox.certificates._search.one_hot_net import OneHotNet, Terms, one_hot_net
 from hammingbox.certificates._search.pairs import Pairs
 from hammingbox.certificates._search.window_programme import WindowScores, WorstCase, window_worst_case
-from hammingbox.certificates.base import Certificate, rounding
+from hammingbox.certificates.base import Certificate, rounding, too_coarse
 from hammingbox.certificates.result import Claims
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
@@ -49,10 +49,10 @@ class Additive(Certificate):
     def applies_to(self, victim: Victim, space: Space) -> str | None:
         """Models whose logits are sums of scores of features, or of windows of features."""
         if isinstance(victim, Windows):
-            return None
+            return too_coarse(victim)
         net = one_hot_net(victim, len(space.schema.features))
         if net is not None and not net.rest:
-            return None
+            return too_coarse(victim)
         return (
             "expected a model that adds up scores (linear in one-hot rows, or windows) for the certificate additive, "
             f"got {type(victim).__name__}. Use relaxation for dense layers, exact for any model at small budgets."

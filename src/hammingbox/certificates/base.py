@@ -28,17 +28,28 @@ from hammingbox.threat.space import Space
 from hammingbox.threat.threat_model import ThreatModel
 from hammingbox.types import Ids, Labels, RowInt, Slots
 from hammingbox.victims.frozen import frozen_eval, unchanged
-from hammingbox.victims.victim import Victim
+from hammingbox.victims.victim import Victim, float_type_of
 
-__all__ = ["Certificate", "CertificateResult", "Claims", "rounding"]
+__all__ = ["Certificate", "CertificateResult", "Claims", "rounding", "too_coarse"]
 
 _RELATIVE_ROUNDING = 2e-6
 """What float32 sums may be off by, relative to the sum of the magnitudes of their terms (about 16 units in the last
 place: a victim adds the same numbers in an order of its own)."""
 
 
+def too_coarse(victim: Victim) -> str | None:
+    """Why bounds say nothing about a victim of half precision, whose answers are rounded far more than `rounding`."""
+    kind = float_type_of(victim)
+    if torch.finfo(kind).eps <= torch.finfo(torch.float32).eps:
+        return None
+    return (
+        f"expected a model in float32 or float64 for bounds on its logits, got one in {kind}. "
+        "Call .float() on it, or use exact, which asks the model itself."
+    )
+
+
 def rounding(magnitude: Tensor) -> Tensor:
-    """The tolerance of a proof about a victim that computes in float32.
+    """The tolerance of a proof about a victim that computes in float32 or float64.
 
     Args:
         magnitude: an upper bound on the sum of the absolute values of all terms that enter a logit.
@@ -139,7 +150,7 @@ class Certificate(ABC):
             problem = Problem.of(victim, candidates, goals, budget, memory=memory)
             clean_margin = goals.margin(problem.answers_to_clean()).double()
             met = clean_margin > 0
-            searched = ~met & goals.possible & candidates.changeable & (budget > 0)
+            searched = ~met & goals.possible & candidates.changeable & (problem.budget > 0)
             radius = torch.where(met, -1, torch.full_like(problem.rows, budget))
             witness, bound = problem.clean_slots, clean_margin.clone()
             seconds, confidence = torch.zeros_like(bound), self.confidence

@@ -94,7 +94,9 @@ class Exact(Certificate):
         # Points are tried in order of ticks. Where the budget counts changes, one change more is allowed at a time.
         limits = [purse]
         if not priced:
-            limits = [torch.stack([purse[:, 0].clamp(max=r), purse[:, 1]], 1) for r in range(1, problem.budget + 1)]
+            # More columns than features of the layout may change: tied columns are one feature.
+            most = int(purse[:, 0].max())
+            limits = [torch.stack([purse[:, 0].clamp(max=r), purse[:, 1]], 1) for r in range(1, most + 1)]
         enumeration = Exhaustive(verdict=True, max_passes=self.max_passes, skip=True)
         best, rows = Incumbent(problem), torch.arange(len(problem), device=problem.rows.device)
         open_, radius = problem.candidates.is_whole.clone(), torch.zeros_like(problem.rows)
@@ -106,9 +108,9 @@ class Exact(Certificate):
             radius = torch.where(open_, changes, radius)
         witness = torch.where(best.fooled[:, None], best.slots, 0)
         if priced:
-            # All points that are cheaper than the first evasion have been tried.
+            # All points that are cheaper than the first evasion have been tried. A free evasion leaves nothing proven.
             cheapest = problem.spent(rows, witness)[:, 1] - 1
-            radius = torch.where(best.fooled & problem.candidates.is_whole, cheapest.clamp(min=0), 0)
+            radius = torch.where(best.fooled & problem.candidates.is_whole, cheapest, 0)
         # What a row cannot pay breaks it at no budget.
         radius = torch.where(open_, torch.iinfo(torch.int64).max, radius)
         return Claims(radius, witness, torch.where(open_, best.loss.double().clamp(max=0.0), torch.inf))
@@ -135,11 +137,15 @@ class Exact(Certificate):
                 try_far_pairs(victim, problem, best, singles)
                 try_near_pairs(victim, problem, best, singles)
             return
-        # Rows that an attack breaks are not enumerated; a long enumeration is worth a longer attack.
-        if float(points_within(problem.candidates.counts, distance).max()) > _MANY_POINTS:
-            Auto().search(problem, random, best)
-        elif victim.has_gradient:
+        # Rows that an attack breaks are not enumerated; a long enumeration is worth a longer attack. Each row has the
+        # attack that it would have alone.
+        many = points_within(problem.candidates.counts, distance) > _MANY_POINTS
+        closed = best.settled | best.fooled
+        best.settled = closed | ~many
+        Auto().search(problem, random, best)
+        if victim.has_gradient:
+            best.settled = closed | many
             Swap().search(problem, random, best)
-        best.settled |= best.fooled
+        best.settled = closed | best.fooled
         impact = singles.impact if isinstance(singles, Singles) else singles
         enumeration.subsets(problem, best, distance, impact)

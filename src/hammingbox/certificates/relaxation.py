@@ -10,7 +10,7 @@ from hammingbox.certificates._search.branch_and_bound import Tree
 from hammingbox.certificates._search.linear_bounds import intervals_of, largest, upper_line
 from hammingbox.certificates._search.one_hot_net import OneHotNet, Terms, one_hot_net
 from hammingbox.certificates._search.pairs import Pairs
-from hammingbox.certificates.base import Certificate, rounding
+from hammingbox.certificates.base import Certificate, rounding, too_coarse
 from hammingbox.certificates.result import Claims
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
@@ -42,7 +42,7 @@ class Relaxation(Certificate):
         """Dense layers with ReLUs between them."""
         net = one_hot_net(victim, len(space.schema.features))
         if net is not None and net.rest:
-            return None
+            return too_coarse(victim)
         remedy = "Use additive." if net is not None else "Use exact, which decides any model at small budgets."
         return (
             "expected dense layers with ReLUs between them (Victim.layers) for the certificate relaxation, "

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from hammingbox.cli.console import out, plain, say
 from hammingbox.cli.tables import grid_of
-from hammingbox.evaluation.class_rates import ClassRates
+from hammingbox.evaluation.class_rates import ClassRate, ClassRates
 from hammingbox.evaluation.rates import Rate, WeightedRate
 from hammingbox.report.artefacts.table import MISSING, Column, Table, Value
 from hammingbox.report.band import BandLine
@@ -44,7 +44,7 @@ def classes_table(classes: ClassRates) -> Table:
     lines: list[tuple[Value, ...]] = [
         (
             line.name, line.rows, _percent(line.recall), line.attacked, _percent(line.success),
-            _percent(line.robust_error), ", ".join(f"{name} ({count})" for name, count in line.becomes[:3]) or MISSING,
+            _percent(line.robust_error), _becomes(line),
         )
         for line in classes.lines
         if line.rows or line.population
@@ -133,7 +133,7 @@ def show_totals(classes: ClassRates) -> None:
         )
     first = classes.of_positive
     if first is not None:
-        say(f"[bold]{plain(first.name)} -> other[/]: {_in_words(first.success)}")
+        say(f"[bold]{plain(first.name)} -> other[/]: {_in_words(first)}")
     worst, alike = classes.worst, classes.worst_alike
     if worst is not None and len(alike) == len(classes.seen) > 1:
         say(f"every class is as bad as the others: {shown_rate(worst.robust_error)} wrong before or broken")
@@ -151,10 +151,22 @@ def show_totals(classes: ClassRates) -> None:
         say(f"[yellow]no rows of {plain(', '.join(classes.missing))}[/]: nothing is known about them")
 
 
-def _in_words(rate: Rate) -> str:
+def _in_words(line: ClassRate) -> str:
+    rate = line.success
+    if not rate.rows and line.correct:
+        return (
+            f"the model recognises {line.correct:,} of {line.rows:,} rows, and none was attacked: "
+            "the goal is not about them, or the threat leaves them no change"
+        )
     if not rate.rows:
         return "no row was attacked: the model gets none of them right"
     return f"{rate.hits} of {rate.rows} attacked rows broken, {shown_rate(rate)}{interval(rate)}"
+
+
+def _becomes(line: ClassRate) -> str:
+    if line.correct and not line.attacked:
+        return "none attacked"
+    return ", ".join(f"{name} ({count})" for name, count in line.becomes[:3]) or MISSING
 
 
 def _percent(rate: Rate) -> float | None:

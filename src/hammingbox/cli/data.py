@@ -77,6 +77,14 @@ def show(
         out.print(f"  {one_line(shown)}  {one_line(schema.classes[label_id])}", highlight=False, markup=False)
 
 
+_LONGEST_VALUE = 40
+"""Characters of a value in the table of columns: a text would fill a page."""
+
+
+def _beginning(value: str) -> str:
+    return value if len(value) <= _LONGEST_VALUE else f"{value[: _LONGEST_VALUE - 3]}..."
+
+
 @app.command("inspect")
 def inspect(
     file: Annotated[Path, typer.Argument(help="Your CSV, Parquet or Excel file.")],
@@ -105,11 +113,15 @@ def inspect(
     say(plain(f"label {label}: {balance}"))
     for note in found.notes:
         say(plain(note))
-    table = Table("column", "kind", "values", "missing", "rare", "most common", "note", box=SIMPLE_HEAD)
+    table = Table("column", "kind", "values", "missing", "rare", "most common", box=SIMPLE_HEAD)
+    table.columns[0].overflow = "fold"
     for column in found.columns:
-        common = "{} ({})".format(*column.most_common) if column.most_common else ""
-        cells = (column.name, column.kind, column.cardinality, column.missing, column.rare, common, column.note)
+        common = f"{_beginning(column.most_common[0])} ({column.most_common[1]})"
+        cells = (column.name, column.kind, column.cardinality, column.missing, column.rare, common)
         table.add_row(*map(plain, cells))
     out.print(table)
+    for column in found.columns:
+        if column.note:
+            say(plain(f"{column.name}: {column.note}"))
     if out_file is not None:
         say(f"schema written to {plain(out_file)}: edit it, then pass it with --schema")

@@ -75,7 +75,7 @@ def verdict_on(
     task: Task, start: Path, folder: Path, threat: ThreatModel, goal: Goal, rows: int, device: torch.device
 ) -> Verdict | None:
     """The defended model beside its start; None where there is no attack to resist or no row to attack."""
-    if threat.budget == 0 or rows == 0 or not len(task.splits.test):
+    if threat.forbids_all or rows == 0 or not len(task.splits.test):
         return None
     before, after = (load_checkpoint(place, schema=task.splits.schema).victim.to(device) for place in (start, folder))
     return defence_verdict(before, after, task.splits.test, threat, rows=rows, goal=goal)

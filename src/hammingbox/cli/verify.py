@@ -7,7 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from hammingbox.cli.console import plain, print_json, say
-from hammingbox.cli.options import DataDir, Device, Functions, Json, Label, ModelSpec, SchemaFile, device_from
+from hammingbox.cli.options import (
+    DataDir,
+    Device,
+    Functions,
+    Json,
+    Label,
+    ModelName,
+    ModelSpec,
+    SchemaFile,
+    device_from,
+)
 from hammingbox.data.dataset import Dataset
 from hammingbox.errors import HammingboxError, InputError
 from hammingbox.evaluation.result_files import StoredResults, read_results, verify_stored
@@ -30,6 +40,7 @@ def verify_file(
         Path | None, typer.Option(help="The victim: its checkpoint, if that has moved, or the name of a shipped one.")
     ] = None,
     model: ModelSpec = None,
+    model_name: ModelName = "",
     run: Annotated[int | None, typer.Option(help="One run of a store; all of them without it.")] = None,
     data: Annotated[str | None, typer.Option(help="Your own data file, if it has moved.")] = None,
     label: Label = None,
@@ -46,8 +57,8 @@ def verify_file(
     place = str(victim) if victim is not None else model
     if file.is_dir() or file.suffix == ".sqlite":
         options: dict[str, Any] = {
-            "victim": place, "data": data, "label": label, "schema": schema_file, "data_dir": data_dir, "device": where,
-            "functions": functions_named(function or ()),
+            "victim": place, "name": model_name, "data": data, "label": label, "schema": schema_file,
+            "data_dir": data_dir, "device": where, "functions": functions_named(function or ()),
         }  # fmt: skip
         found = verify_store(file, run=run, **options)
         frozen = (file if file.is_dir() else file.parent) / WHAT_IF
@@ -61,8 +72,9 @@ def verify_file(
         attacked, rows = None, None
         try:
             attacked = checked_victim(
-                place or str(stored.header["victim"]), stored.schema, where, named_by_user=place is not None
-            )
+                place or str(stored.header["victim"]), stored.schema, where, named_by_user=place is not None,
+                name=model_name,
+            )  # fmt: skip
         except HammingboxError as error:
             missing.append(f"the victim: {error}")
         try:

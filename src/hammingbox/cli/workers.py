@@ -31,13 +31,15 @@ def executor_from(workers: int | None, ray: str | None, device: str = "cpu") -> 
 
     Raises:
         InputError: ray is not installed.
-        WorkerError: there is no such cluster.
+        WorkerError: there is no such cluster, or it has no such device.
     """
     owned = None if device == "cpu" else device
     if ray is not None:
         from hammingbox.running.ray_cluster import RayCluster
 
-        return RayCluster(ray, workers=workers, device=owned)
+        cluster = RayCluster(ray, workers=workers, device=owned)
+        cluster.crew()  # before anything is written
+        return cluster
     if workers is None:
         return Serial()
     note_few_cores(workers)

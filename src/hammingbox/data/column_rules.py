@@ -160,7 +160,8 @@ class ColumnRules:
             shown = ", ".join(self.words[:8]) + (", ..." if len(self.words) > 8 else "")
             return InputError(
                 f"expected a known category of column {self.name!r} ({shown}), got {got} {where}. "
-                f'In a schema file, add it to the column, or set unknown = "category". {_SCHEMA_FILE}'
+                'In a schema file, add it to the column, set unknown = "category", or leave out a column of '
+                f"identifiers. {_SCHEMA_FILE}"
             )
         if number_of(value, self.kind) is None:
             return InputError(

@@ -30,12 +30,14 @@ class Column:
         values: the distinct texts in order of first occurrence; the empty text is a missing value.
         codes: for each row, the index of its text in `values`.
         counted: the number of rows with each value, where somebody has counted them.
+        holds_texts: whether the source itself says that the values are texts, as a frame does and a CSV file cannot.
     """
 
     name: str
     values: tuple[str, ...]
     codes: Codes
     counted: Counts | None = field(default=None, repr=False)
+    holds_texts: bool = field(default=False, repr=False)
 
     def counts(self) -> dict[str, int]:
         """The number of rows with each value."""
@@ -68,13 +70,7 @@ class Columns:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        names = Counter(column.name for column in self.columns)
-        if "" in names or len(names) < len(self.columns):
-            repeated = sorted(name for name, count in names.items() if count > 1)[:12]
-            raise FileError(
-                f"expected distinct column names in {self.source}, got {', '.join(map(repr, repeated or ['']))} "
-                f"{'more than once' if repeated else 'as a name'}. Write a header line with one name per column."
-            )
+        check_names([column.name for column in self.columns], self.source)
         if not self.columns or len(self.columns[0].codes) == 0:
             raise FileError(f"expected rows below the header of {self.source}, got none.")
 
@@ -102,6 +98,21 @@ class Columns:
         return {column.name: column for column in self.columns}
 
 
+def check_names(names: Sequence[str], source: str) -> None:
+    """Checks that columns can be told apart by their names.
+
+    Raises:
+        FileError: a name is empty, or several columns have it.
+    """
+    counts = Counter(names)
+    if "" in counts or len(counts) < len(names):
+        repeated = sorted(name for name, count in counts.items() if count > 1)[:12]
+        raise FileError(
+            f"expected distinct column names in {source}, got {', '.join(map(repr, repeated or ['']))} "
+            f"{'more than once' if repeated else 'as a name'}. Write a header line with one name per column."
+        )
+
+
 class _Codes(dict[str, int]):
     """Numbers distinct texts in order of first occurrence. Blanks around a text do not make it another one."""
 
@@ -123,6 +134,7 @@ class ColumnBuilder:
 
     def __init__(self, name: str) -> None:
         self.name = name.strip()
+        self.holds_texts = False
         self._code_of = _Codes()
         self._codes = array("i")
 
@@ -156,7 +168,8 @@ class ColumnBuilder:
             counted: the number of rows with each value, if it is known.
         """
         # The codes are not copied: a large table would take twice the memory.
-        return Column(self.name, tuple(self._code_of.texts), self.take_codes() if codes is None else codes, counted)
+        own = self.take_codes() if codes is None else codes
+        return Column(self.name, tuple(self._code_of.texts), own, counted, self.holds_texts)
 
 
 class TableBuilder:

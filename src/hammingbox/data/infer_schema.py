@@ -6,7 +6,7 @@ from hammingbox.data.column_notes import is_text
 from hammingbox.data.column_rules import ColumnRules
 from hammingbox.data.columns import Column, Columns
 from hammingbox.data.table_schema import TableSchema
-from hammingbox.data.values import is_exact_number, number_of
+from hammingbox.data.values import is_exact_number, is_written_shortest, number_of
 from hammingbox.errors import InputError
 
 MAX_CLASSES = 1000
@@ -52,6 +52,8 @@ def _rules(column: Column) -> ColumnRules:
             if kind == "boolean" and {"0", "1"} & set(texts):
                 break
             return ColumnRules(column.name, kind=kind, candidates=_STATED if kind == "date" else None)
-    if len(column.values) > _MAX_NUMBERS_AS_CATEGORIES and all(map(is_exact_number, texts)):
+    # A model that was trained on texts knows "1.50", and not the "1.5" that a column of numbers would give back.
+    kept = not column.holds_texts or all(map(is_written_shortest, texts))
+    if len(column.values) > _MAX_NUMBERS_AS_CATEGORIES and kept and all(map(is_exact_number, texts)):
         return ColumnRules(column.name, kind="number", candidates=_STATED)
     return ColumnRules(column.name)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hammingbox.data.columns import Column, ColumnBuilder, Columns, TableBuilder
+from hammingbox.data.columns import Column, ColumnBuilder, Columns, TableBuilder, check_names
 from hammingbox.data.delimited import read_rows
 from hammingbox.data.excel import read_sheet
 from hammingbox.errors import FileError, InputError, missing_library
@@ -99,7 +99,7 @@ def _from_csv(path: Path, encoding: str) -> Columns:
 
 def _from_excel(path: Path) -> Columns:
     rows = read_sheet(path)
-    header = [_text(name) for name in next(rows, ())]
+    header = [cell_text(name) for name in next(rows, ())]
     while header and not header[-1]:  # a sheet is often wider than its table
         header.pop()
     if not header:
@@ -110,7 +110,7 @@ def _from_excel(path: Path) -> Columns:
             raise FileError(f"expected {len(header)} columns in {path}, as in its header, got more. Name all of them.")
         _check_size(path, len(builders[0]) + 1, len(builders))
         for builder, cell in zip(builders, (*row, *[None] * (len(header) - len(row))), strict=False):
-            builder.add([_text(cell)])
+            builder.add([cell_text(cell)])
     return _without_index(str(path), [builder.build() for builder in builders])
 
 
@@ -136,12 +136,16 @@ def _from_frame(frame: Frame) -> Columns:
         raise InputError(
             f"expected a path or a frame with named columns (pandas, polars, a mapping), got {type(frame).__name__}."
         )
+    # pandas gives a frame in place of a column whose name occurs twice.
+    check_names([name.strip() for name in names], "the frame")
     builders = [ColumnBuilder(name) for name in names]
     for name, builder in zip(names, builders, strict=True):
         values = frame[name]
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise InputError(f"expected a list of values in column {name!r}, got {values!r:.80}.")
-        builder.add(map(_text, values))
+        values = list(values)
+        builder.holds_texts = any(issubclass(kind, str) for kind in set(map(type, values)))
+        builder.add(map(cell_text, values))
     if len({len(builder) for builder in builders}) > 1:
         raise InputError(f"expected columns of one length, got {', '.join(str(len(b)) for b in builders)} values.")
     return Columns("the frame", tuple(builder.build() for builder in builders))
@@ -161,11 +165,14 @@ def _from_parquet(path: Path) -> Columns:
     ):
         _check_parquet(path, file.metadata)
         table = TableBuilder(file.schema_arrow.names)
+        for builder, kind in zip(table.builders, file.schema_arrow.types, strict=True):
+            own = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+            builder.holds_texts = pyarrow.types.is_string(own) or pyarrow.types.is_large_string(own)
         for batch in _batches(path, file):
             _check_size(path, len(table) + len(batch), len(table.builders))
             for builder, values in zip(table.builders, batch.columns, strict=True):
                 coded = values if pyarrow.types.is_dictionary(values.type) else values.dictionary_encode()
-                texts = [_text(value) for value in coded.dictionary.to_pylist()]
+                texts = [cell_text(value) for value in coded.dictionary.to_pylist()]
                 # A missing value has no code. It gets the code of an empty text appended to the dictionary.
                 codes = coded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
                 builder.add_coded([*texts, ""] if values.null_count else texts, codes)
@@ -252,7 +259,7 @@ def _check_size(path: Path, rows: int, columns: int) -> None:
             raise FileError(f"expected a table of at most {most:,} {what} in {path}, got more. Take a part of it.")
 
 
-def _text(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """A value as a CSV file would hold it: empty if missing, a whole float without its decimal point."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):  # the last two are missing values of pandas
         return ""

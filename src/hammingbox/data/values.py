@@ -20,6 +20,8 @@ Numbers = Float64[np.ndarray, "_"]
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?", re.ASCII)
 """ISO 8601 as files hold it: a day, or a day with a time. Week dates and digits without hyphens are no dates here."""
+_PADDED = re.compile(r"[+-]?0\d")
+"""How a code begins whose zeros a number would lose: a postcode, an account."""
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400
@@ -36,6 +38,8 @@ def number_of(text: str, kind: str) -> float | None:
         try:
             number = float(text)
         except ValueError:
+            return None
+        if "_" in text or not text.isascii():  # 2011_01 is a number for Python, and for no reader of files
             return None
         return number + 0.0 if isfinite(number) else None  # -0.0 becomes 0.0
     if kind == "date":
@@ -83,9 +87,20 @@ def stepped(number: float, step: int | float, kind: str) -> float:
 
 
 def is_exact_number(text: str) -> bool:
-    """Whether a text is a number that floating point tells from its neighbours; long identifiers are not."""
+    """Whether a text is a number that floating point tells from its neighbours.
+
+    Long identifiers are not, nor are codes with leading zeros: 00510 would become 510.
+    """
     number = number_of(text, "number")
-    return number is not None and (abs(number) <= _LARGEST_EXACT or not text.lstrip("+-").isdigit())
+    if number is None or _PADDED.match(text):
+        return False
+    return abs(number) <= _LARGEST_EXACT or not text.lstrip("+-").isdigit()
+
+
+def is_written_shortest(text: str) -> bool:
+    """Whether a text is the one that stands for its number, so that nothing is lost where only the number is kept."""
+    number = number_of(text, "number")
+    return number is not None and text_of(number, "number") == text
 
 
 def _seconds(text: str) -> float | None:

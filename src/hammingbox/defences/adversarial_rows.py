@@ -72,7 +72,7 @@ class AdversarialRows(Defence):
         attacked = batch.whole.attacked(schema)
         attacked[max(1, len(attacked) - round(self.clean_share * len(attacked))) :] = False
         attacked = batch.own(attacked)
-        if threat.budget == 0 or not bool(attacked.any()):
+        if threat.forbids_all or not bool(attacked.any()):
             return Step(batch.cross_entropy(victim(batch.x)))
         part, rest = batch.take(attacked), batch.take(~attacked)
         with frozen_eval(victim):

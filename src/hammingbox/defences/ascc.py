@@ -67,7 +67,7 @@ class ASCC(Defence):
 
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """Clean cross entropy and the divergence at the worst mixture."""
-        if self.weight == 0 or threat.budget == 0:
+        if self.weight == 0 or threat.forbids_all:
             return Step(batch.cross_entropy(victim(batch.x)))
         candidates = threat.space.slots_of(batch.x)
         attacked = batch.attacked(threat.space.schema)

@@ -79,7 +79,7 @@ class CertifiedTraining(Defence):
         """The loss of worst margins, and the clean loss with its share."""
         schema = threat.space.schema
         attacked = batch.attacked(schema)
-        if threat.budget == 0 or not bool(attacked.any()):
+        if threat.forbids_all or not bool(attacked.any()):
             return Step(batch.cross_entropy(victim(batch.x)))
         clean = functional.cross_entropy(victim(batch.x), batch.y, reduction="none")
         part = batch.take(attacked)

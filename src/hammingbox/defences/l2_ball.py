@@ -42,7 +42,7 @@ class L2Ball(Defence):
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """Cross entropy at the worst point found in the ball."""
         attacked = batch.attacked(threat.space.schema)
-        if threat.budget == 0 or self.radius == 0 or not bool(attacked.any()):
+        if threat.forbids_all or self.radius == 0 or not bool(attacked.any()):
             return Step(batch.cross_entropy(victim(batch.x)))
         part, whole = batch.take(attacked), batch.whole.take(batch.whole.attacked(threat.space.schema))
         goals = part.goal.of(part.y, threat.space.schema)

@@ -42,7 +42,7 @@ class Trades(InnerPCAA):
 
     def forward(self, victim: Victim, batch: Batch, threat: ThreatModel) -> Step:
         """The TRADES loss of a batch."""
-        if self.weight == 0 or threat.budget == 0:
+        if self.weight == 0 or threat.forbids_all:
             return Step(batch.cross_entropy(victim(batch.x)))
         attacked, changed = self._changed_rows(victim, batch, threat)
         self.learn(batch)

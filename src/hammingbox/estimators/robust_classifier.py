@@ -130,9 +130,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._encoder = RowEncoder.of(names, columns, self.bins)
         self.schema_ = Schema(self._encoder.features, tuple(map(str, self.classes_)))
         rows = Dataset(self.schema_, torch.from_numpy(self._ids(columns)), torch.from_numpy(labels), "rows")
-        space = MaskedSpace(
-            self.schema_, immutable=self.immutable, forbidden={"*": [MISSING], **(self.forbidden or {})}
-        )
+        forbidden = dict(self.forbidden or {})
+        forbidden["*"] = [MISSING, *forbidden.get("*", ())]  # whatever a user forbids, a missing value is no value
+        space = MaskedSpace(self.schema_, immutable=self.immutable, forbidden=forbidden)
         self.threat_ = ThreatModel(space, min(self.budget, len(columns)))
         seed = int(check_random_state(self.random_state).randint(_SEEDS))
         self._train(_split(rows, self.validation_fraction, seed), seed, self._weights(y))
@@ -236,7 +236,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.victim_, splits, TrainConfig(**settings, criterion="balanced" if balanced else "clean")
         )
         defence = DEFENCES[self.defence]()
-        if isinstance(defence, Standard) or self.threat_.budget == 0:
+        if isinstance(defence, Standard) or self.threat_.forbids_all:
             return
         criterion: Criterion = "balanced_mean" if balanced else "mean"
         config = TrainConfig(**settings, criterion=criterion, robust_rows=_ROBUST_ROWS)

@@ -20,7 +20,13 @@ def is_right(logits: Logits, labels: Labels) -> RowMask:
 
 
 def accuracy(victim: Victim, data: Dataset, *, batch_size: int = 1024) -> float:
-    """Share of rows that the victim gets right."""
+    """Share of rows that the victim gets right.
+
+    Raises:
+        InputError: there is no row.
+    """
+    if len(data) == 0:
+        raise InputError("expected at least one row to be right or wrong about, got none.")
     return right_share(clean_answers(victim, data, batch_size=batch_size), data)
 
 

@@ -311,7 +311,7 @@ def _passes_hold(rows: _Findings, claims: Claims, victim: Victim, attacked: RowM
         too_few = torch.zeros_like(proven)
         too_few[settled] = forward[settled] < affordable_points(problem, settled) - 1
         add("claimed as proven with fewer passes than points", too_few)
-        if claims.attack is None or claims.budget == 0:
+        if claims.attack is None or problem.budget == 0:
             continue
         if isinstance(claims.attack, Search):
             add("attacked without a pass", forward < 1)

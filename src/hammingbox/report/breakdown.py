@@ -59,6 +59,7 @@ class FeatureChanges:
         attack: the run's attack; "" where no row was broken.
         budget: its budget.
         broken: rows it broke.
+        of: the class whose rows are counted; "" for all.
         per_feature: how many of them change each feature.
         lines: the features that were changed, the most frequent first.
         swaps: the most frequent changes.
@@ -67,6 +68,7 @@ class FeatureChanges:
     attack: str
     budget: int
     broken: int
+    of: str
     per_feature: Int64[np.ndarray, "features"]
     lines: tuple[FeatureLine, ...]
     swaps: tuple[Swap, ...]
@@ -100,25 +102,42 @@ class ChangeCounts:
         return ChangeCounts(self.broken + other.broken, kinds, times)
 
 
-def count_changes(results: ResultSet, run: RunRows) -> ChangeCounts:
-    """Counts the changes in the broken rows of a run that are held."""
-    made, place = run.changes.take(run.broken), run.place[run.broken]
+def count_changes(results: ResultSet, run: RunRows, of: str = "") -> ChangeCounts:
+    """Counts the changes in the broken rows of a run that are held, or in those of one class."""
+    broken = run.broken
+    if of:
+        broken = broken & _is_of(results, of)[run.place]
+    made, place = run.changes.take(broken), run.place[broken]
     before = results.clean_ids()[place[made.owner()], made.keys]
     most = max(results.schema.cardinalities)
     kinds, times = np.unique((made.keys * most + before) * most + made.values, return_counts=True)
     return ChangeCounts(len(place), kinds, times)
 
 
-def by_feature(results: ResultSet, victim: str, *, swaps: int = 12) -> FeatureChanges:
+def _is_of(results: ResultSet, of: str) -> Bool[np.ndarray, "places"]:
+    """Which clean rows are of a class."""
+    return np.array(results.labels, dtype=np.int64) == results.schema.classes.index(of)
+
+
+def by_feature(results: ResultSet, victim: str, *, of: str = "", swaps: int = 12) -> FeatureChanges:
     """Counts the changes in the rows that a victim's strongest run broke.
 
     Other runs are left out: a weak attack's changes say how it searches, not what breaks the victim.
+
+    Args:
+        results: the runs.
+        victim: whose.
+        of: count rows of this class only, unless the run broke none of them: what hides a fraud is not what makes an
+            honest row look like one.
+        swaps: how many of the most frequent changes are named.
     """
     features = results.schema.features
     run = strongest_run(results, victim)
     if run is None:
-        return FeatureChanges("", 0, 0, np.zeros(len(features), np.int64), (), ())
-    counts = results.whole[victim].changes if victim in results.whole else count_changes(results, run)
+        return FeatureChanges("", 0, 0, "", np.zeros(len(features), np.int64), (), ())
+    counts = _counts(results, run, victim, of)
+    if not counts.broken:
+        counts, of = _counts(results, run, victim, ""), ""
     most, kinds, times = max(results.schema.cardinalities), counts.kinds, counts.times
     per_feature = np.zeros(len(features), np.int64)
     np.add.at(per_feature, kinds // most // most, times)
@@ -136,8 +155,14 @@ def by_feature(results: ResultSet, victim: str, *, swaps: int = 12) -> FeatureCh
             share = float(per_feature[i]) / counts.broken
             lines.append(FeatureLine(i, features[i].name, int(per_feature[i]), share, top.before, top.after, top.times))
     return FeatureChanges(
-        run.facts.attack, run.facts.budget, counts.broken, per_feature, tuple(lines), tuple(ranked[:swaps])
+        run.facts.attack, run.facts.budget, counts.broken, of, per_feature, tuple(lines), tuple(ranked[:swaps])
     )
+
+
+def _counts(results: ResultSet, run: RunRows, victim: str, of: str) -> ChangeCounts:
+    if victim in results.whole and of in results.whole[victim].changes:
+        return results.whole[victim].changes[of]
+    return count_changes(results, run, of)
 
 
 def _words(results: ResultSet, kind: int, most: int) -> tuple[str, str]:
@@ -227,7 +252,7 @@ def what_if(results: ResultSet, victim: str, *, of: str = "") -> WhatIf:
         return WhatIf(of, {}, ())
     mine = np.ones(places, np.bool_)
     if of:
-        mine = np.array(results.labels, dtype=np.int64) == schema.classes.index(of)
+        mine = _is_of(results, of)
     now: dict[int, Rate] = {}
     still: list[dict[int, Rate]] = [{} for _ in schema.features]
     for budget, rows in statuses_by_budget(results, victim).items():

@@ -217,6 +217,18 @@ def _columns(
     )
 
 
+def _attacked_classes(results: ResultSet, runs: list[RunRows]) -> set[int]:
+    """The classes that the goal is about; where it is not known, those of attacked rows.
+
+    A class counts whether or not its rows could be attacked: what stays with the owner is a part of the whole.
+    """
+    if results.aim is not None:
+        return set(results.aim.winning(results.schema).any(1).nonzero()[:, 0].tolist())
+    if not results.goal:
+        return set(range(len(results.schema.classes)))
+    return {results.labels[place] for run in runs for place in run.place[run.attacked]}
+
+
 def _losses(
     results: ResultSet,
     runs: list[RunRows],
@@ -227,11 +239,10 @@ def _losses(
     """What the owner loses at each budget: rows of the classes that an attacker attacks, weighed by what they gain."""
     if worth is None:
         return ()
-    attacked = {int(place) for run in runs for place in run.place[run.attacked]}
-    wrong = {int(place) for run in runs for place in run.place[~run.correct]}
-    classes = {results.labels[place] for place in attacked}
-    missed = sum(int(worth[place]) for place in wrong if results.labels[place] in classes)
-    total = missed + sum(int(worth[place]) for place in attacked)
+    classes = _attacked_classes(results, runs)
+    seen = {int(place) for run in runs for place in run.place if results.labels[place] in classes}
+    wrong = {int(place) for run in runs for place in run.place[~run.correct]} & seen
+    missed, total = (sum(int(worth[place]) for place in places) for places in (wrong, seen))
     return tuple(
         Loss(
             budget,

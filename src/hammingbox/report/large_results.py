@@ -24,7 +24,7 @@ from hammingbox.report.result_set import ResultSet
 from hammingbox.report.run_rows import RunFacts
 from hammingbox.report.status import both_by_budget
 from hammingbox.report.summary import VictimSummary, WorstCase, exact_run, missed_by
-from hammingbox.running.store import Store
+from hammingbox.running.store import Run, Store
 
 LARGE = 200_000
 """Records from which a result set is not held as a whole, and records of its sample at most."""
@@ -57,7 +57,7 @@ class VictimTotals:
         classes: the same for every class.
         band: certified and attacked accuracy.
         what_if: what freezing a column could do at most, by the class whose rows are counted.
-        changes: how often its strongest run made each change.
+        changes: how often its strongest run made each change, by the class whose rows are counted.
         both: rows that are broken and proven, which cannot be, at each budget.
         missed: rows that an exact attack breaks and a run does not.
         answers: clean rows by the class that the victim answers, and by their true class.
@@ -69,7 +69,7 @@ class VictimTotals:
     classes: dict[int, ClassRates] = field(default_factory=dict)
     band: list[BandLine] = field(default_factory=list)
     what_if: dict[str, WhatIf] = field(default_factory=dict)
-    changes: ChangeCounts = field(default_factory=lambda: ChangeCounts(0, *(np.empty(0, np.int64),) * 2))
+    changes: dict[str, ChangeCounts] = field(default_factory=dict)
     both: dict[int, int] = field(default_factory=dict)
     missed: dict[RunFacts, int] = field(default_factory=dict)
     answers: Int64[np.ndarray, "classes classes"] = field(default_factory=lambda: np.zeros((0, 0), np.int64))
@@ -88,7 +88,9 @@ class VictimTotals:
                 self.what_if[of] = self.what_if[of] + found if of in self.what_if else found
         strongest = strongest_run(block, victim)
         if strongest is not None:
-            self.changes += count_changes(block, strongest)
+            for of in {"", block.positive or ""}:
+                counts = count_changes(block, strongest, of)
+                self.changes[of] = self.changes[of] + counts if of in self.changes else counts
         for budget, both in both_by_budget(block, victim).items():
             self.both[budget] = self.both.get(budget, 0) + both
         for budget in block.budgets:
@@ -132,7 +134,7 @@ def add_large(
     for parts in _blocks(store, [run.id or 0 for run in there], max(1, _BLOCK // max(1, len(there)))):
         block = results.empty()
         for i, (run, part) in enumerate(zip(there, parts, strict=True)):
-            rows = part if among is None else part.take(_is_among(part, among))
+            rows = part if among is None else rows_among(part, among)
             exact[i].add(rows)
             sampled[i].append(rows.take(torch.from_numpy(_is_sampled(rows.numbers.numpy(), share))))
             block.add(run.facts, rows, totals=run.totals)
@@ -160,9 +162,24 @@ def _blocks(store: Store, runs: Sequence[int], size: int) -> Iterator[list[Rows]
         above = last
 
 
-def _is_among(rows: Rows, numbers: Int64[torch.Tensor, "_"]) -> Bool[torch.Tensor, "_"]:
+def rows_among(rows: Rows, numbers: Int64[torch.Tensor, "_"]) -> Rows:
+    """Those of some rows that have these numbers, which are in rising order."""
     at = torch.searchsorted(numbers, rows.numbers).clamp(max=len(numbers) - 1)
-    return numbers[at] == rows.numbers
+    return rows.take(numbers[at] == rows.numbers)
+
+
+def totals_among(store: Store, run: Run, among: Int64[torch.Tensor, "_"] | None) -> RunTotals:
+    """What the rows of a run with these numbers add up to; all its rows by default.
+
+    Raises:
+        FileError: a record is damaged.
+    """
+    if among is None:
+        return store.totals(run.id)
+    found = RunTotals(len(store.schema(run).classes))
+    for rows in store.blocks(run.id):
+        found.add(rows_among(rows, among))
+    return found
 
 
 def _is_sampled(numbers: Int64[np.ndarray, "rows"], share: float) -> Bool[np.ndarray, "rows"]:

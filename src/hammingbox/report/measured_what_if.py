@@ -14,9 +14,11 @@ from hammingbox.attacks import ATTACKS, attack_named
 from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError
 from hammingbox.evaluation.rates import Rate
+from hammingbox.evaluation.run_totals import RunTotals
 from hammingbox.report.breakdown import by_feature, what_if
 from hammingbox.report.class_budgets import classes_of_run
 from hammingbox.report.comparison import ComparisonJob
+from hammingbox.report.large_results import rows_among, totals_among
 from hammingbox.report.summary import VictimSummary
 from hammingbox.running.record import record_into
 from hammingbox.running.store import FILE, Run, Store, open_store
@@ -24,6 +26,7 @@ from hammingbox.threat.rules.function import Function
 from hammingbox.threat.space import Space
 from hammingbox.threat.space_json import space_from_json
 from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.types import RowInt
 from hammingbox.victims.checkpoint import Checkpoint
 
 FOLDER = "what-if"
@@ -95,7 +98,7 @@ def measure_what_if(
     if of:
         rows = rows.take(rows.labels.cpu() == schema.classes.index(of))
     attacks = {line.budget: line.strongest for line in summary.worst if line.strongest in ATTACKS}
-    bound, changed = what_if(results, summary.name, of=of), by_feature(results, summary.name)
+    bound, changed = what_if(results, summary.name, of=of), by_feature(results, summary.name, of=of)
     computed = {schema.features[column].name for column in results.derived_columns}
     ranked = [
         *(line.name for line in bound.useful),
@@ -147,13 +150,16 @@ def _frozen_document(document: Mapping[str, Any], column: str) -> dict[str, Any]
     return {**document, "immutable": [*(document["immutable"] or ()), column]}
 
 
-def read_measured(folder: Path, store: Store, runs: Sequence[Run]) -> dict[str, MeasuredWhatIf]:
+def read_measured(
+    folder: Path, store: Store, runs: Sequence[Run], among: RowInt | None = None
+) -> dict[str, MeasuredWhatIf]:
     """What was measured for runs of one comparison, by the hash of the victim's weights.
 
     Args:
         folder: of the results.
         store: theirs.
         runs: on the same data, with the same S(x) and goal.
+        among: count only rows with these numbers, in rising order; all rows by default.
 
     Raises:
         FileError: a store is damaged.
@@ -167,26 +173,34 @@ def read_measured(folder: Path, store: Store, runs: Sequence[Run]) -> dict[str, 
         for weights in dict.fromkeys(run.key.victim_sha256 for run in runs):
             mine = [run for run in runs if run.key.victim_sha256 == weights and run.rows]
             pairs = [(first, run, column) for run, column in again for first in mine if _is_again(run, first)]
-            if pairs:
-                found[weights] = _measured(store, own, pairs, schema)
+            counted = [(*pair, totals_among(own, pair[1], among)) for pair in pairs]
+            if any(totals["rows"] for *_, totals in counted):
+                found[weights] = _measured(store, own, counted, schema, among)
     return found
 
 
-def _measured(store: Store, own: Store, pairs: Sequence[tuple[Run, Run, str]], schema: Schema) -> MeasuredWhatIf:
+def _measured(
+    store: Store,
+    own: Store,
+    pairs: Sequence[tuple[Run, Run, str, RunTotals]],
+    schema: Schema,
+    among: RowInt | None,
+) -> MeasuredWhatIf:
     """From pairs of a run without and a run with a frozen column. Runs that were killed early are left out."""
-    most = max(run.rows for _, run, _ in pairs)
+    most = max(totals["rows"] for *_, totals in pairs)
     attacks: dict[int, str] = {}
     now: dict[int, Rate] = {}
     lines: dict[str, dict[int, Rate]] = {}
     labels: set[int] = set()
-    for first, run, column in pairs:
-        if run.rows < most:
+    for first, run, column, totals in pairs:
+        if totals["rows"] < most:
             continue
-        budget, totals = run.key.budget, own.totals(run.id)
+        budget = run.key.budget
         attacks[budget] = run.name
         lines.setdefault(column, {})[budget] = totals.success_rate
         if budget not in now:
-            before = [store.rows(first.id, rows.numbers.tolist()).success_rate for rows in own.blocks(run.id)]
+            blocks = (rows if among is None else rows_among(rows, among) for rows in own.blocks(run.id))
+            before = [store.rows(first.id, rows.numbers.tolist()).success_rate for rows in blocks]
             now[budget] = Rate(sum(rate.hits for rate in before), sum(rate.rows for rate in before))
         labels.update(totals.column("rows").nonzero()[0].tolist())
     of = schema.classes[labels.pop()] if len(labels) == 1 else ""

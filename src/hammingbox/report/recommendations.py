@@ -9,6 +9,7 @@ from hammingbox.evaluation.rates import Rate
 from hammingbox.report.breakdown import FeatureChanges, WhatIf
 from hammingbox.report.measured_what_if import MeasuredWhatIf
 from hammingbox.report.summary import VictimSummary
+from hammingbox.threat.rules.unit import Unit
 
 Kind = Literal["look first", "freeze", "monitor", "train", "certify"]
 
@@ -54,7 +55,7 @@ def recommendations(
         *_look_first(classes),
         *(_freeze(frozen) if measured is None else _freeze_measured(measured)),
         *_monitor(changes, summary.results.form == "columns"),
-        *_train(summary.classes[smallest], smallest),
+        *_train(summary.classes[smallest], smallest, summary.results.unit),
         *_certify(summary),
     ]
 
@@ -133,27 +134,31 @@ def _first_worth(now: Mapping[int, Rate], then: Mapping[int, Rate]) -> int | Non
 def _monitor(changes: FeatureChanges, has_columns: bool) -> list[Recommendation]:
     if not changes.lines or not has_columns:
         return []
-    top = changes.lines[0]
+    top, whose = changes.lines[0], f"{changes.of} " if changes.of else ""
     return [
         Recommendation(
             "monitor",
-            f"Watch {top.name}: {changes.attack} changes it in {_percent(top.share)} of the {changes.broken:,} rows it "
-            f"breaks at budget {changes.budget}, most often from {top.before} to {top.after}.",
+            f"Watch {top.name}: {changes.attack} changes it in {_percent(top.share)} of the {changes.broken:,} {whose}"
+            f"rows it breaks at budget {changes.budget}, most often from {top.before} to {top.after}.",
         )
     ]
 
 
-def _train(classes: ClassRates, budget: int) -> list[Recommendation]:
+def _train(classes: ClassRates, budget: int, unit: Unit | None) -> list[Recommendation]:
     worst = max(classes.seen, key=lambda line: line.success.known or 0.0, default=None)
     if worst is None or (worst.success.known or 0.0) <= _MANY:
         return []
-    changes = "one change" if budget == 1 else f"at most {budget} changes"
+    if unit is not None:
+        changes = f"changes that cost at most {budget}"
+        options = f"--threat threat.toml --budget {unit.amount(max(1, int(budget))).normalize():f}"
+    else:
+        changes = "one change" if budget == 1 else f"at most {budget} changes"
+        options = f"--budget {max(1, budget)}"
     return [
         Recommendation(
             "train",
             f"{worst.success.hits:,} of {worst.success.rows:,} attacked {worst.name} rows fall to {changes}: train a "
-            f"model against it (hammingbox defend --budget {max(1, budget)}) and compare both here, with recall beside "
-            "robustness.",
+            f"model against it (hammingbox defend {options}) and compare both here, with recall beside robustness.",
         )
     ]
 

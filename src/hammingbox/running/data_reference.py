@@ -27,6 +27,8 @@ class DataReference:
         reading: how it was read and split.
         parts: hashes of the files of parts that have their own.
         sample: how the rows of a run were drawn from it; None for the first rows of a split.
+        model_name: what the model of a run is called where its name identifies it, in place of its content. It is noted
+            here because this is the note that a store keeps of how to repeat a run.
     """
 
     name: str
@@ -37,6 +39,7 @@ class DataReference:
     reading: Reading = field(default_factory=Reading)
     parts: tuple[tuple[str, str], ...] = ()
     sample: Sample | None = None
+    model_name: str = ""
 
     @staticmethod
     def of(
@@ -67,14 +70,16 @@ class DataReference:
         return own if is_whole else f"{own} ({split} rows)"
 
     def to_text(self) -> str:
-        """As a store keeps it; empty for the first rows of a built-in data set."""
-        if not self.path and self.sample is None:
+        """As a store keeps it; empty for the first rows of a built-in data set and a model without a name."""
+        if not self.path and self.sample is None and not self.model_name:
             return ""
         note: dict[str, Any] = {k: getattr(self, k) for k in ("path", "sha256", "label", "schema")}
         if not self.reading.is_default:
             note |= {"reading": self.reading.to_json(), "parts": dict(self.parts)}
         if self.sample is not None:
             note["sample"] = self.sample.to_json()
+        if self.model_name:
+            note["model_name"] = self.model_name
         return json.dumps(note, sort_keys=True)
 
     @staticmethod
@@ -92,7 +97,10 @@ class DataReference:
             parts = tuple((str(part), str(sha256)) for part, sha256 in value.get("parts", {}).items())
             own = (value["path"], value["sha256"], value["label"], value["schema"])
             sample = Sample.from_json(value["sample"]) if "sample" in value else None
-            return DataReference(name, *own, reading, parts, sample)
+            model_name = value.get("model_name", "")
+            if not isinstance(model_name, str):
+                raise TypeError("expected the name of a model")
+            return DataReference(name, *own, reading, parts, sample, model_name)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InputError) as error:
             raise FileError(f"expected where the data of a run was, got a damaged note ({error}).") from error
 

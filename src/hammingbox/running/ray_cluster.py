@@ -82,7 +82,12 @@ class RayCluster(CrewExecutor):
             mine = not self._ray.is_initialized()
             if mine:
                 _connect(self._ray, self.address)
-            self._crew = _RayCrew(self._ray, self.workers, self.device, shut_down=mine)
+            try:
+                self._crew = _RayCrew(self._ray, self.workers, self.device, shut_down=mine)
+            except BaseException:
+                if mine:
+                    self._ray.shutdown()
+                raise
             self._end = finalize(self, self._crew.close)
         return self._crew
 
@@ -205,9 +210,11 @@ class _RayCrew(Crew):
 
     def prepare(self, spec: RunSpec) -> None:
         """Puts what is new of a run into the cluster and tells every actor about it."""
+        self._alone_since = monotonic()  # nobody looked for actors between two runs
         self._parcel = self._packing.pack(spec)
         for key, content in self._parcel.parts.items():
-            self._parts.setdefault(key, self._ray.put(content))
+            if key not in self._parts:
+                self._parts[key] = self._ray.put(content)
         self._parts = {key: self._parts[key] for key in self._parcel.parts}
         for actor in self._actors:
             if actor.is_ready:
@@ -363,7 +370,7 @@ def _check_reachable(address: str, remedy: str) -> None:
         place = parts.hostname, parts.port
     except ValueError:  # a port that is no number
         place = None, None
-    if None in place:
+    if None in place or parts.scheme not in ("", "ray"):
         raise WorkerError(f"expected HOST:PORT, ray://HOST:PORT or auto for --ray, got {address!r}. {remedy}")
     try:
         with socket.create_connection((str(place[0]), int(place[1] or 0)), timeout=_REACHABLE):

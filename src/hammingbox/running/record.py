@@ -5,7 +5,7 @@ Locking, computing, writing and waiting are separate: a `Recorder` locks, writes
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -254,6 +254,9 @@ def _begin(
 ) -> int:
     """The number of a run in its store; a new one where the store does not hold it yet."""
     reference = source if isinstance(source, DataReference) else DataReference.of(source or spec.data.name)
+    # Where the hash of a victim is that of its name, `verify` opens it under it; a service has its URL by default.
+    if spec.victim.name not in ("", place) and not spec.victim.state_dict():
+        reference = replace(reference, model_name=spec.victim.name)
     key = _key_of(spec, checkpoint, reference.name, split)
     return store.begin(
         key,

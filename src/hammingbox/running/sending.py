@@ -89,8 +89,9 @@ class Packing:
         except Exception as error:  # whatever an object of the user's raises when it is pickled
             kind = type(value.attack if isinstance(value, RunSpec) else value).__name__
             raise InputError(
-                f"expected a {what} that can be sent to other processes, got {kind}: {reason_of(error)} "
-                "Name it as a file, a checkpoint or package.module:object, or leave out --workers and --ray."
+                f"expected a {what} that can be sent to other processes, got {kind}: {reason_of(error)}. "
+                "Give its class a `__getstate__` that leaves out what cannot be sent (locks, connections, open files), "
+                "or leave out --workers and --ray."
             ) from error
         return file.getvalue()
 

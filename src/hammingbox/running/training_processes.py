@@ -39,12 +39,13 @@ class TrainingProcesses(Team):
         patience: seconds that a process waits for another one.
 
     Raises:
-        InputError: a number of processes that is none.
+        InputError: a number of processes that is none, or several of them on one GPU.
     """
 
     def __init__(self, workers: int, *, device: str | None = None, patience: float = PATIENCE) -> None:
         self.size = whole_number("workers", workers, most=MOST_WORKERS)
         self.devices = tuple(torch.device(each or "cpu") for each in spread(device, self.size))
+        _check_own_gpus(self.devices)
         self.patience = patience
         self._crew: _Crew | None = None
 
@@ -79,6 +80,21 @@ class TrainingProcesses(Team):
 
     def __repr__(self) -> str:
         return f"TrainingProcesses({self.size})"
+
+
+def _check_own_gpus(devices: tuple[torch.device, ...]) -> None:
+    """Nccl does not connect two processes on one GPU.
+
+    Raises:
+        InputError: there are two.
+    """
+    gpus = [str(device) for device in devices if device.type == "cuda"]
+    if (own := len(set(gpus))) < len(gpus):
+        remedy = f"--workers {own} --device cuda" if own > 1 else "--workers 1"
+        raise InputError(
+            f"expected a GPU for each process of a training, got {len(gpus)} processes on "
+            f"{', '.join(sorted(set(gpus)))}. Use {remedy}, or --device cpu."
+        )
 
 
 class _Group(ProcessGroup):

@@ -196,6 +196,7 @@ def verify_store(
     path: Path,
     *,
     victim: Path | str | None = None,
+    name: str = "",
     run: int | None = None,
     data: str | None = None,
     label: str | None = None,
@@ -210,6 +211,7 @@ def verify_store(
         path: the store's file or folder.
         victim: the checkpoint or model, if it has moved. A Python object or a service is used only if it is named
             here, never because the store names it.
+        name: of the model, where its runs do not note it; one that they note is used by itself.
         run: one run; all of them without it.
         data: the own file, if it has moved.
         label: the label column of the own file, if it was not noted.
@@ -230,13 +232,24 @@ def verify_store(
             parts.append(VerifiedRun(0, "the store", _nothing(problems=shared)))
 
         def model_of(facts: Run) -> Victim:
-            found = victims(victim or facts.victim, store.schema(facts), device, named_by_user=victim is not None)
-            found = ablated_as(facts.model, found)
-            digest = None if victim is None else weights_digest(found)
-            if digest in (None, facts.key.victim_sha256) or digest not in attacked(store):
+            noted = name
+            if facts.source and not name:
+                noted = DataReference.from_text(facts.key.data, facts.source).model_name
+
+            def opened(place: Path | str, called: str, *, by_user: bool) -> Victim:
+                found = victims(place, store.schema(facts), device, named_by_user=by_user, name=called)
+                return ablated_as(facts.model, found)
+
+            if victim is None:
+                return opened(facts.victim, noted, by_user=False)
+            found = opened(victim, "", by_user=True)
+            digest = weights_digest(found)
+            if digest == facts.key.victim_sha256:
                 return found
+            if digest not in attacked(store):
+                return opened(victim, noted, by_user=True) if noted else found
             # The model that the user names is that of other runs: this one is compared with the one it names itself.
-            return ablated_as(facts.model, victims(facts.victim, store.schema(facts), device, named_by_user=False))
+            return opened(facts.victim, noted, by_user=False)
 
         def data_of(facts: Run) -> Splits:
             return read(_reference(facts, data, label, schema), data_dir, facts.key.schema_sha256)
@@ -333,9 +346,21 @@ def _name(run: Run) -> str:
 
 
 def checked_victim(
-    place: Path | str, schema: Schema, device: torch.device | None = None, *, named_by_user: bool = True
+    place: Path | str,
+    schema: Schema,
+    device: torch.device | None = None,
+    *,
+    named_by_user: bool = True,
+    name: str = "",
 ) -> Victim:
     """The victim of a checkpoint or a model file, on a device.
+
+    Args:
+        place: where it is.
+        schema: of the table.
+        device: where it is queried; as it was opened by default.
+        named_by_user: whether the user named it, see `open_model`.
+        name: identifies the model in place of its content.
 
     Raises:
         FileError: there is none, a damaged one, or one of another schema.
@@ -343,5 +368,5 @@ def checked_victim(
     """
     if not str(place):
         raise FileError("expected the place of the victim in the record, got none. Name it with --victim or --model.")
-    victim = open_model(str(place), schema, named_by_user=named_by_user).victim
+    victim = open_model(str(place), schema, name=name, named_by_user=named_by_user).victim
     return victim if device is None else victim.to(device)

@@ -39,7 +39,7 @@ def column_reach(threat: ThreatModel, rows: Ids) -> tuple[Reach, ...]:
     Returns:
         One for each feature of the schema.
     """
-    if threat.budget == 0 or len(rows) == 0:
+    if threat.forbids_all or len(rows) == 0:
         return (Reach.NOTHING,) * len(threat.space.schema.features)
     features = threat.space.schema.features
     up = torch.zeros(len(features), dtype=torch.bool, device=rows.device)

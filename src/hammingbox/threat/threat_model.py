@@ -33,3 +33,8 @@ class ThreatModel:
             what = "changed features" if unit is None else f"ticks of {unit.text(1)}"
             raise InputError(f"expected a budget of 0..{most} {what}, got {self.budget!r}.")
         object.__setattr__(self, "budget", budget)
+
+    @property
+    def forbids_all(self) -> bool:
+        """Whether the budget alone leaves every row as it is. Where changes have prices, some may be free."""
+        return self.budget == 0 and self.space.unit is None

@@ -122,6 +122,11 @@ class _WorstRows:
         self._ids, self._labels, self._radius = ids.cpu().numpy(), labels.cpu().numpy(), radius
         self._tables = GroupTables(schema.cardinalities, groups, len(schema.classes))
         self._candidates = space.candidates(ids)
+        if self._candidates.tolls is not None:
+            raise InputError(
+                "expected a space without prices and relations for robust trees, got one with some: their worst rows "
+                "count changes. Use fit_monotone_trees, which knows prices."
+            )
         self._points = GroupPoints.of(self._candidates, self._tables, radius)
 
     def add(self, trees: TreeEnsemble) -> None:

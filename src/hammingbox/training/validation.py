@@ -40,7 +40,7 @@ def validate(
     answers = computed_together(team, validation, lambda part: clean_answers(victim, part))
     found = confusion_of(answers, validation)
     rows = min(config.robust_rows, len(validation))
-    if not rows or threat.budget == 0:
+    if not rows or threat.forbids_all:
         return Validation(found.accuracy, found.balanced_accuracy)
     # A criterion that counts classes needs rows of each; the first rows of a part may have none of a rare one.
     attacked = draw_rows(validation, Draw(rows, how="classes" if config.is_balanced else "first"))

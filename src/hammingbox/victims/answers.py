@@ -64,13 +64,16 @@ class Answers:
             raise VictimError(f"expected the model to return numbers, got {found.dtype}.") from error
         # A sum of finite numbers may overflow, but no sum with NaN or infinite ones is finite.
         if not np.isfinite(numbers.sum()) and not np.isfinite(numbers).all():
-            raise VictimError("expected the model to return finite numbers, got NaN or infinite values.")
+            raise VictimError(
+                "expected the model to return finite numbers, got NaN or infinite values. "
+                "Let it answer every row of the table, also those with missing values."
+            )
         if kind == "logits":
             logits = np.stack([np.zeros(rows), numbers], 1) if numbers.ndim == 1 else numbers
         else:
             logits = _logs(np.stack([1 - numbers, numbers], 1) if numbers.ndim == 1 else numbers)
         self._check_classes(logits.shape[1])
-        logits = _decided(logits)
+        logits = decided(logits)
         return logits if self.order is None else logits[:, list(self.order)]
 
     def _of_labels(self, found: Array) -> Array:
@@ -172,13 +175,13 @@ def _logs(probabilities: Array) -> Array:
     if (probabilities < -1e-6).any() or (abs(sums - 1) > 1e-3).any():
         raise VictimError(
             "expected the model to return probabilities (not negative, rows summing to 1), got other numbers. "
-            "If they are scores, pass returns='logits'."
+            "If they are scores, turn them into probabilities, or pass returns='logits' in Python."
         )
     return np.log(probabilities.clip(min=_LEAST))
 
 
-def _decided(logits: Array) -> Array:
-    """Lifts the first of several largest scores a little."""
+def decided(logits: Array) -> Array:
+    """Lifts the first of several largest scores a little: a model's own ``predict`` decides a tie like this."""
     if logits.shape[1] == 2:
         tied = (logits[:, 0] == logits[:, 1]).nonzero()[0]
     else:

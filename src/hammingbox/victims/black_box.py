@@ -9,13 +9,15 @@ import torch
 from hammingbox.data.schema import Schema
 from hammingbox.errors import VictimError
 from hammingbox.types import Embedded, Ids, Logits
+from hammingbox.victims.answers import decided
 from hammingbox.victims.victim import Victim
 
 
 class BlackBox(Victim):
     """Anything that returns class probabilities: tree ensembles, pipelines, remote models. It has no gradient.
 
-    It pickles if `predict_proba` does: a function of a module or a method of a fitted model, but not a lambda.
+    An exact tie goes to the first class, as in a model's own ``predict``. It pickles if `predict_proba` does: a
+    function of a module or a method of a fitted model, but not a lambda.
 
     Args:
         predict_proba: takes rows and returns probabilities of shape (rows, classes).
@@ -64,4 +66,4 @@ class BlackBox(Victim):
                 "expected predict_proba to return probabilities "
                 "(finite, not negative, rows summing to 1), got other numbers."
             )
-        return torch.from_numpy(np.log(probabilities.clip(min=1e-300))).to(ids.device)
+        return torch.from_numpy(decided(np.log(probabilities.clip(min=1e-300)))).to(ids.device)

@@ -7,7 +7,6 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
@@ -25,6 +24,7 @@ from hammingbox.files import (
     write_bytes,
     write_json,
 )
+from hammingbox.victims.frozen import bytes_of
 from hammingbox.victims.shipped import checkpoint_folder, shipped_folder, shipped_names
 from hammingbox.victims.victim import Victim
 from hammingbox.victims.zoo.registry import build
@@ -210,7 +210,7 @@ def weights_digest(victim: Victim) -> str:
     state = sorted(victim.state_dict().items())
     if not state:
         return sha256(victim.name.encode()) if victim.name or not victim.identity else victim.identity
-    return sha256(*(name.encode() + np.ascontiguousarray(tensor.cpu().numpy()).tobytes() for name, tensor in state))
+    return sha256(*(name.encode() + bytes_of(tensor) for name, tensor in state))
 
 
 def _outline(schema: Schema) -> str:

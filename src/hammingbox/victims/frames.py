@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from hammingbox.data.schema import Feature, Schema
-from hammingbox.data.values import MISSING, UNKNOWN
+from hammingbox.data.values import MISSING, UNKNOWN, number_of
 from hammingbox.errors import InputError, missing_library
 
 Container = Literal["frame", "array", "codes"]
@@ -209,7 +209,9 @@ def _in_model_order(feature: Feature, column: ColumnType, absent: Array) -> Arra
         codes[order] = np.arange(len(order))
         return codes
     index = {text_of(value): code for code, value in enumerate(column.categories)}
-    codes = np.array([index.get(_normal(text), -1) for text in feature.categories], dtype=np.int64)
+    # A text as it stands comes first: 007 is a category of its own where the model's categories are texts.
+    found = (index.get(text, index.get(_normal(text), -1)) for text in feature.categories)
+    codes = np.fromiter(found, dtype=np.int64, count=len(absent))
     codes[absent] = -1
     if not (codes >= 0).any() and not absent.all():
         shown = ", ".join(map(repr, feature.categories[:4]))
@@ -261,11 +263,8 @@ def _booleans(feature: Feature) -> Array:
 
 
 def _number(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        return float("nan")
-    return number if np.isfinite(number) else float("nan")
+    number = number_of(text, "number")
+    return float("nan") if number is None else number
 
 
 def _is_whole(text: str) -> bool:

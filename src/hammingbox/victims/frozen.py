@@ -61,4 +61,9 @@ def _weights(victim: nn.Module) -> dict[str, Tensor]:
 def _same(a: Tensor, b: Tensor) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    return torch.equal(a, b) or a.detach().cpu().numpy().tobytes() == b.cpu().numpy().tobytes()
+    return torch.equal(a, b) or bytes_of(a) == bytes_of(b)
+
+
+def bytes_of(tensor: Tensor) -> bytes:
+    """The content of a tensor of any type; NumPy knows no bfloat16."""
+    return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()

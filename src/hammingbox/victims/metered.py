@@ -8,6 +8,7 @@ from torch import Tensor
 
 from hammingbox.errors import AttackError
 from hammingbox.types import Embedded, Ids, Logits, RowInt
+from hammingbox.victims.ask_alike import enough_rows
 from hammingbox.victims.pass_watch import passed
 from hammingbox.victims.victim import Victim, check_logits
 
@@ -84,9 +85,12 @@ class MeteredVictim(Victim):
     def answer(self, ids: Ids, rows: Int64[Tensor, "batch"]) -> Logits:
         """Logits of rows that nobody else holds; each is charged to a row of the batch."""
         self._charge(rows)
-        logits = _asked(self._victim(), ids)
+        victim = self._victim()
+        filled = enough_rows(ids) if victim.has_gradient else ids
+        logits = _asked(victim, filled)
         passed(len(ids))
-        check_logits(logits, len(ids))
+        check_logits(logits, len(filled))
+        logits = logits[: len(ids)]
         return logits.clone()  # the victim may write into its own tensor at the next call
 
     def known_answers(self, rows: RowInt) -> Logits | None:
@@ -102,9 +106,11 @@ class MeteredVictim(Victim):
         if len(rows) * samples != len(embedded):
             raise AttackError(f"expected {len(embedded)} soft rows to be charged, got {len(rows) * samples}.")
         self._charge(rows, samples)
-        logits = self._victim().head(embedded, ids)
+        filled = enough_rows(embedded)
+        logits = self._victim().head(filled, enough_rows(ids))
         passed(len(embedded))
-        check_logits(logits, len(embedded))
+        check_logits(logits, len(filled))
+        logits = logits[: len(embedded)]
         if logits.requires_grad:
             logits.register_hook(lambda _: self._count_backward(rows, samples))
         return logits

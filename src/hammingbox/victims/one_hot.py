@@ -4,8 +4,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from hammingbox.errors import VictimError
 from hammingbox.types import Embedded, Ids, Logits
-from hammingbox.victims.victim import Victim, device_of, logits_of
+from hammingbox.victims.victim import Victim, device_of, float_type_of, logits_of
 
 
 class OneHot(Victim):
@@ -21,13 +22,22 @@ class OneHot(Victim):
         super().__init__()
         self.module = module
         self.categories = categories
-        table = torch.eye(categories, device=device_of(module))
+        table = torch.eye(categories, dtype=float_type_of(module), device=device_of(module))
         if blank is not None:
             table[blank] = 0.0
         self.register_buffer("table", table)
 
     def embed(self, ids: Ids) -> Embedded:
-        """Rows of the identity matrix; zeros for the blank."""
+        """Rows of the identity matrix; zeros for the blank.
+
+        Raises:
+            VictimError: a column has more categories than the module takes.
+        """
+        if ids.numel() and int(ids.max()) >= self.categories:
+            raise VictimError(
+                f"expected ids below the {self.categories} categories of OneHot, got {int(ids.max())}. "
+                "Pass the largest number of categories of a column as categories=..."
+            )
         return functional.embedding(ids, self.get_buffer("table"))
 
     def head(self, embedded: Embedded, ids: Ids) -> Logits:  # noqa: ARG002

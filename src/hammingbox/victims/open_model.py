@@ -122,10 +122,7 @@ def _from_file(path: Path, schema: Schema, name: str, like: Any, hint: Any) -> C
     if looks_like == "pickle":
         raise _holds_code(path)
     if looks_like and looks_like != library:
-        raise FileError(
-            f"expected {library} in {shown(path)} because of its suffix, got a model of {looks_like}. "
-            f"Give the file the suffix {' or '.join(s for s, known in FILES.items() if known == looks_like)}."
-        )
+        raise _misnamed(f"{library} in {shown(path)} because of its suffix", looks_like)
     try:
         facts = _READERS[library](content, path)
     except HammingboxError:
@@ -149,6 +146,8 @@ def _library_of(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix in _CODE or (suffix in (".gz", ".z", ".bz2", ".xz") and Path(path.stem).suffix.lower() in _CODE):
         raise _holds_code(path)
+    if suffix not in FILES and (looks_like := _content_of(read_bytes(path))) and looks_like != "pickle":
+        raise _misnamed(f"a suffix that says the library of {shown(path)}", looks_like)
     if suffix in _TORCH:
         raise FileError(
             f"expected a model that needs no code, got the torch file {shown(path)}, which holds weights at most. "
@@ -176,6 +175,11 @@ def _content_of(content: bytes) -> str:
     if b'"learner"' in head or (head.startswith(b"{L") and b"learner" in head):
         return "XGBoost"
     return ""
+
+
+def _misnamed(expected: str, library: str) -> FileError:
+    fitting = " or ".join(suffix for suffix, known in FILES.items() if known == library)
+    return FileError(f"expected {expected}, got a model of {library}. Give the file the suffix {fitting}.")
 
 
 def _holds_code(path: Path) -> FileError:

@@ -50,7 +50,8 @@ class SoftRows:
         self._exchange = victim.embed(clean) - table[0, layout.starts]
 
     def mix(self, weights: Weights) -> Float[Tensor, "batch samples features dim"]:
-        """Mixtures of option embeddings under soft rows."""
+        """Mixtures of option embeddings under soft rows, in the victim's precision."""
+        weights = weights.to(self._tables[0].dtype)
         parts = [self._mix_block(w, t) for w, t in zip(self._layout.split(weights), self._tables, strict=True)]
         mixed = parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
         if self._layout.rank is not None:

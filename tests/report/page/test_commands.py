@@ -129,3 +129,12 @@ def test_the_command_of_an_own_file_gives_its_space_again() -> None:
 )
 def test_options_give_the_goal_again_or_are_left_out(goal: Goal, options: list[str]) -> None:
     assert goal_options(goal.to_json()) == options
+
+
+@pytest.mark.parametrize(("data", "place"), [("table", "m.ubj"), ("mine.csv", ""), ("table", "")])
+def test_runs_from_python_have_no_command(data: str, place: str) -> None:
+    """Nothing on a command line names a model or a frame that only a Python process had."""
+    key = RunKey(data, "all", "schema", "space", "goal", "weights", "standard", repr(ATTACKS["auto"]()), 2, 1)
+    runs = [Run(i, key, "auto", place, "forest", "today", None, 9, 1.0) for i in (1, 2)]
+    found = commands(runs, {"space": {"kind": "full"}}, {"kind": "any_other"}, Path("out"))
+    assert found == ["# made in Python from an object or a frame: call hb.audit again"]

@@ -115,7 +115,8 @@ class AdditiveSurrogate(Guide):
         expected = problem.predicted_loss(self._logits(rows, options))
         keys = self.visited.key_of.index_select(0, options.flatten()).view(options.shape).sum(2)
         new = ~self.visited.knows(rows, keys) & first_in_row(keys)
-        top = expected.masked_fill(~new, -torch.inf).topk(count).indices[..., None].expand(-1, -1, problem.budget)
+        best = expected.masked_fill(~new, -torch.inf).topk(min(count, _POOL)).indices
+        top = best[..., None].expand(-1, -1, problem.budget)
         points = write_changes(problem, feature.gather(1, top), slot.gather(1, top))
         return points, self.visited.visit(rows, points)
 
@@ -138,7 +139,7 @@ class AdditiveSurrogate(Guide):
         expected = problem.predicted_loss(self._logits(rows, self.layout.starts + points))
         keys = self.visited.keys(points)
         new = ~self.visited.knows(rows, keys) & first_in_row(keys)
-        top = expected.masked_fill(~new, -torch.inf).topk(count).indices[..., None]
+        top = expected.masked_fill(~new, -torch.inf).topk(min(count, _POOL)).indices[..., None]
         points = points.gather(1, top.expand(-1, -1, points.shape[2]))
         return points, self.visited.visit(rows, points)
 

@@ -340,6 +340,21 @@ def leaked_label(columns: Sequence[tuple[str, int]], rows: int, majority: int, *
     )
 
 
+def value_per_row(columns: Sequence[tuple[str, int]], rows: int) -> Finding:
+    """Most of `rows` rows have a category of their own in some columns; pairs are a column and its different values."""
+    shown = ", ".join(f"{name!r} {different:,}" for name, different in columns[:_SHOWN])
+    return Finding(
+        "value per row",
+        "warning",
+        f"columns of texts or identifiers have a value of their own for most rows: {shown}"
+        f"{', ...' if len(columns) > _SHOWN else ''} different values in {rows:,} rows",
+        "each value is a category or a number that says nothing about new rows, and an attacker who changes it writes "
+        "what stands in another row",
+        "name a column of texts with --text; leave an identifier out of the schema file (`hammingbox data inspect` "
+        "writes one), or freeze it with --immutable if the model needs it",
+    )
+
+
 def codes_offered(codes: Sequence[tuple[str, str, int | None]], severity: Severity) -> Finding:
     """An attacker may write codes for missing values: a column, a code, and the broken rows where it was written."""
     most = sorted(codes, key=lambda code: -(code[2] or 0))

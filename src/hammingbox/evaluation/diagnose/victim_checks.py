@@ -56,7 +56,7 @@ def diagnose_victim(
     with frozen_eval(victim):
         findings += model_findings(victim, ask(victim, x))
         findings += _saturation(victim, x)
-        if victim.has_gradient and threat.budget > 0:
+        if victim.has_gradient and not threat.forbids_all:
             goals = (goal or AnyOther()).of(y, data.schema)
             chosen = goals.possible.nonzero()[:, 0]
             if len(chosen):

@@ -20,6 +20,8 @@ from hammingbox.threat.rules.unit import Unit
 from hammingbox.victims.open_model import is_model
 
 _FULL_SPACE = "--full-space"
+_FROM_PYTHON = "# made in Python from an object or a frame: call hb.audit again"
+"""In place of a command: none can name a model or a table that only a Python process had."""
 
 
 def commands(
@@ -45,7 +47,12 @@ def commands(
     lines = []
     unit = _unit(spaces[runs[0].key.space_sha256]) if runs else None
     for run in runs:
-        place = [run.key.data, "--model" if is_model(run.victim) else "--victim", run.victim]
+        if not run.victim or not _is_found_again(run):
+            continue
+        is_named = is_model(run.victim)
+        place = [run.key.data, "--model" if is_named else "--victim", run.victim]
+        if is_named and _noted(run).model_name:
+            place += ["--model-name", _noted(run).model_name]
         known = run.name in ATTACKS and repr(ATTACKS[run.name]()) == run.key.attack
         options = ["--split", run.key.split, "--seed", str(run.key.seed), *space_options(run, spaces)]
         rows = max((r.rows for r in runs if r.key.victim_sha256 == run.key.victim_sha256), default=run.rows)
@@ -78,7 +85,8 @@ def commands(
         )
         for place, (names, budgets) in together.items()
     ]
-    return [f"{line} --out {shlex.quote(str(folder))}" for line in [*compared, *lines]]
+    made = [_FROM_PYTHON] if any(not run.victim or not _is_found_again(run) for run in runs) else []
+    return [*(f"{line} --out {shlex.quote(str(folder))}" for line in [*compared, *lines]), *made]
 
 
 def _compared(place: tuple[str, ...], frozen: MeasuredWhatIf | None) -> list[str]:
@@ -122,6 +130,11 @@ def _own_file_options(run: Run) -> list[str]:
     label = [] if noted.label is None else ["--label", noted.label]
     schema = [] if noted.schema is None else ["--schema", noted.schema]
     return [*label, *schema, *noted.reading.command_options()]
+
+
+def _is_found_again(run: Run) -> bool:
+    """Whether a command can name the data of a run: a built-in set or a file, which records of old did not note."""
+    return run.key.data in DATASETS or bool(_noted(run).path or Path(run.key.data).suffix)
 
 
 def _noted(run: Run) -> DataReference:

@@ -1,7 +1,7 @@
 """From a results folder to its page: everything on it comes from the store, so it can be built at any time."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ from hammingbox.data.schema import Schema
 from hammingbox.errors import HammingboxError
 from hammingbox.evaluation.diagnose import Finding
 from hammingbox.evaluation.drawing import Sample
+from hammingbox.report.comparison import ComparisonJob
 from hammingbox.report.labels import attack_labels, goal_in_words, space_in_words, victim_labels
-from hammingbox.report.large_results import LARGE, StoredRun, add_large
+from hammingbox.report.large_results import LARGE, StoredRun, add_large, totals_among
 from hammingbox.report.measured_what_if import read_measured
 from hammingbox.report.page.commands import commands
 from hammingbox.report.page.page import Contents, write_page
@@ -27,17 +28,47 @@ from hammingbox.threat.amount import amount_of
 from hammingbox.threat.goal import Goal, goal_from_json
 from hammingbox.threat.rules.function import Function
 from hammingbox.threat.rules.rules import Rules
-from hammingbox.threat.space import Space
+from hammingbox.types import RowInt
 
 PAGE = "report.html"
 
 
-def write_report(folder: Path, *, queried: Mapping[str, Sequence[Finding]] | None = None) -> Path:
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The rows of one audit. A store may hold more of the same table, from audits that drew others.
+
+    Attributes:
+        split: the part of the table.
+        documents: digests of schema, S(x) and goal.
+        numbers: of the rows, in rising order.
+    """
+
+    split: str
+    documents: tuple[str, str, str]
+    numbers: RowInt
+
+    @staticmethod
+    def of(job: ComparisonJob) -> "Chosen":
+        """The rows of a comparison."""
+        digests = (job.space.schema.digest, space_digest(job.space), goal_digest(job.goal))
+        return Chosen(job.split, digests, job.rows.numbers.cpu().sort().values)
+
+    def among(self, runs: Sequence[Run]) -> RowInt | None:
+        """The numbers of its rows if these comparable runs are its own; None for other runs."""
+        key = runs[0].key
+        mine = (key.schema_sha256, key.space_sha256, key.goal_sha256) == self.documents and key.split == self.split
+        return self.numbers if mine else None
+
+
+def write_report(
+    folder: Path, *, queried: Mapping[str, Sequence[Finding]] | None = None, chosen: Chosen | None = None
+) -> Path:
     """Builds the page of a results folder.
 
     Args:
         folder: holds the store.
         queried: what `diagnose_victim` found, by the hash of the victim's weights; a store does not hold that.
+        chosen: of its runs, show these rows only; all that the store holds by default.
 
     Returns:
         The page's path.
@@ -46,21 +77,25 @@ def write_report(folder: Path, *, queried: Mapping[str, Sequence[Finding]] | Non
         FileError: no store there, a damaged one, or a page that cannot be written.
     """
     path = folder / PAGE
-    write_page(read_contents(folder, queried=queried), path)
+    write_page(read_contents(folder, queried=queried, chosen=chosen), path)
     return path
 
 
-def read_contents(folder: Path, *, queried: Mapping[str, Sequence[Finding]] | None = None) -> Contents:
-    """Everything the page of a results folder shows.
+def read_contents(
+    folder: Path, *, queried: Mapping[str, Sequence[Finding]] | None = None, chosen: Chosen | None = None
+) -> Contents:
+    """Everything the page of a results folder shows, as `write_report` says.
 
     Raises:
         FileError: no store there, or a damaged one.
     """
     with open_store(folder, readonly=True) as store, store.snapshot():
-        groups, notes = _comparable(store), read_notes(folder)
-        result_sets = [_result_set(store, runs, notes) for runs in groups]
+        parts = [(runs, None if chosen is None else chosen.among(runs)) for runs in _comparable(store)]
+        parts = [(found, some) for runs, some in parts if (found := _with_rows(store, runs, some))]
+        groups, notes = [runs for runs, _ in parts], read_notes(folder)
+        result_sets = [_result_set(store, runs, notes, some) for runs, some in parts]
         spaces = {runs[0].key.space_sha256: store.space(runs[0]) for runs in groups}
-        measured = [read_measured(_folder_of(folder), store, runs) for runs in groups]
+        measured = [read_measured(_folder_of(folder), store, runs, some) for runs, some in parts]
         lines = [
             line
             for runs, again in zip(groups, measured, strict=True)
@@ -71,29 +106,26 @@ def read_contents(folder: Path, *, queried: Mapping[str, Sequence[Finding]] | No
     return Contents(result_sets, findings, lines, environments, FILE, measured)
 
 
-def plausible_results(folder: Path, space: Space, goal: Goal, weights: str) -> list[PlausibleLine]:
-    """What is left of a victim's success when rows that look odd do not count, for one S(x) and one goal.
+def plausible_results(folder: Path, chosen: Chosen, weights: str) -> list[PlausibleLine]:
+    """What is left of a victim's success on the rows of an audit when rows that look odd do not count.
 
     Args:
         folder: holds the store, and the notes about plausibility.
-        space: what an attacker may write.
-        goal: what counts as success.
+        chosen: the rows.
         weights: hash of the victim's weights.
 
     Raises:
         FileError: no store there, or a damaged one.
     """
-    wanted = (space.schema.digest, space_digest(space), goal_digest(goal), weights)
     with open_store(folder, readonly=True) as store, store.snapshot():
         runs = [
             run
             for run in store.runs()
-            if (run.key.schema_sha256, run.key.space_sha256, run.key.goal_sha256, run.key.victim_sha256) == wanted
-            and run.rows
+            if run.rows and run.key.victim_sha256 == weights and chosen.among([run]) is not None
         ]
-        if not runs or sum(run.rows for run in runs) > LARGE:
+        if not runs or len(runs) * len(chosen.numbers) > LARGE:
             return []
-        results = _result_set(store, runs, read_notes(folder))
+        results = _result_set(store, runs, read_notes(folder), chosen.numbers)
     return plausible_success(results, results.victims[0])
 
 
@@ -112,9 +144,17 @@ def _comparable(store: Store) -> list[list[Run]]:
     return list(groups.values())
 
 
-def _result_set(store: Store, runs: Sequence[Run], notes: PlausibilityNotes) -> ResultSet:
+def _with_rows(store: Store, runs: Sequence[Run], among: RowInt | None) -> list[Run]:
+    """The runs that hold some of these rows, or were refused: others are of another draw altogether."""
+    if among is None or len(among) > LARGE:
+        return list(runs)
+    return [run for run in runs if run.refused or store.recorded(run.id, among.tolist())]
+
+
+def _result_set(store: Store, runs: Sequence[Run], notes: PlausibilityNotes, among: RowInt | None = None) -> ResultSet:
     schema, key = store.schema(runs[0]), runs[0].key
-    is_large = sum(run.rows for run in runs) > LARGE
+    rows_of = {run.id: run.rows if among is None else min(run.rows, len(among)) for run in runs}
+    is_large = sum(rows_of.values()) > LARGE
     noted = DataReference.from_text(key.data, runs[0].source) if runs[0].source else DataReference(key.data)
     results = ResultSet(
         data=noted.rows_of(key.split),
@@ -131,7 +171,7 @@ def _result_set(store: Store, runs: Sequence[Run], notes: PlausibilityNotes) -> 
     stored: list[StoredRun] = []
     for run, attack in zip(runs, attacks, strict=True):
         # A store does not say how many rows a run is to have: as many as the longest run on its victim.
-        planned = max(other.rows for other in runs if other.key.victim_sha256 == run.key.victim_sha256)
+        planned = max(rows_of[other.id] for other in runs if other.key.victim_sha256 == run.key.victim_sha256)
         facts = RunFacts(
             victim=victims[run.key.victim_sha256],
             attack=attack,
@@ -139,19 +179,19 @@ def _result_set(store: Store, runs: Sequence[Run], notes: PlausibilityNotes) -> 
             settings=run.key.attack,
             budget=amount_of(run.key.budget, results.unit),
             seed=run.key.seed,
-            seconds=run.seconds,
+            seconds=run.seconds * rows_of[run.id] / max(1, run.rows),
             planned=planned,
             refused=run.refused or "",
             defence=run.key.defence,
             weights=run.key.victim_sha256,
         )
         if is_large:
-            stored.append(StoredRun(facts, run.id if run.rows else None, store.totals(run.id)))
+            stored.append(StoredRun(facts, run.id if run.rows else None, totals_among(store, run, among)))
         else:
-            rows = store.rows(run.id) if run.rows else None
+            rows = store.rows(run.id, None if among is None else among.tolist()) if run.rows else None
             results.add(facts, rows, None if rows is None else notes.of(rows, key.schema_sha256))
     if is_large:
-        add_large(results, store, stored)
+        add_large(results, store, stored, among)
     return results
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from hammingbox.data.dataset import Dataset
 from hammingbox.errors import InputError
 from hammingbox.evaluation.diagnose import Finding, diagnose_victim
+from hammingbox.running.data_reference import DataReference
 from hammingbox.running.store import open_store
 from hammingbox.threat.goal import goal_from_json
 from hammingbox.threat.space_json import space_from_json
@@ -31,12 +32,19 @@ def query_victims(
     found: dict[str, list[Finding]] = {}
     changed: set[str] = set()
     with open_store(folder, readonly=True) as store:
+        known = {run.key.victim_sha256 for run in store.runs()}
         for run in sorted(store.runs(), key=lambda run: -run.key.budget):
             digest = run.key.victim_sha256
             if digest in found or digest in changed or not run.rows:
                 continue
             schema, rows = store.schema(run), store.rows(run.id)
-            victim = open_model(model or run.victim, schema, named_by_user=model is not None).victim
+            name = DataReference.from_text(run.key.data, run.source).model_name if run.source else ""
+            victim = open_model(
+                model or run.victim, schema, name="" if model else name, named_by_user=model is not None
+            ).victim
+            # The model that the user names may be that of other runs. Otherwise these know theirs by its name alone.
+            if model is not None and name and weights_digest(victim) not in known:
+                victim = open_model(model, schema, name=name).victim
             if weights_digest(victim) != digest:
                 changed.add(digest)
                 if model is None:

@@ -147,8 +147,8 @@ class VictimView(VictimSummary):
 
     @cached_property
     def features(self) -> FeatureChanges:
-        """Which features its strongest attack changed."""
-        return by_feature(self.results, self.name)
+        """Which features its strongest attack changed, in rows of the positive class if one is named."""
+        return by_feature(self.results, self.name, of=self.results.positive or "")
 
     @cached_property
     def what_if(self) -> WhatIf:
@@ -305,7 +305,19 @@ class ResultSetView:
             "random": f"at random, seed {draw.seed}",
             "classes": f"by class, seed {draw.seed}",
         }
-        return f"{count} ({how[draw.how]})"
+        words = f"{count} ({how[draw.how]})"
+        return f"{self.rows:,} rows from several draws; the last one: {words}" if self._is_of_several_draws else words
+
+    @property
+    def _is_of_several_draws(self) -> bool:
+        """Whether there are more rows than the last draw has: the others are of draws with another seed or size."""
+        sample = self.results.sample
+        if sample is None:
+            return False
+        most = sample.draw.rows
+        if most is None:
+            most = sum(min(size, sample.draw.per_class or size) for size in sample.population)
+        return self.rows > most
 
     @property
     def rows(self) -> int:

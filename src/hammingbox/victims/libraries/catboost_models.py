@@ -46,7 +46,7 @@ def read(path: Any, content: bytes) -> ModelFacts:
     except ImportError as error:
         raise missing_library("catboost", "catboost", f"to read {path}", error) from error
     check_opens("catboost", content, path)
-    with damage_as_file_error(path, "a whole CatBoost model"):
+    with damage_as_file_error(path, "a whole CatBoost model", "Save it again."):
         model = catboost.CatBoostClassifier()
         model.load_model(str(path))  # not from memory: CatBoost reads beyond the end of a truncated blob
     return facts_of(model, identity=sha256(content))

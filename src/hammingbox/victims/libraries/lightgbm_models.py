@@ -47,7 +47,7 @@ def read(content: bytes, source: object) -> ModelFacts:
         import lightgbm
     except ImportError as error:
         raise missing_library("lightgbm", "lightgbm", f"to read {source}", error) from error
-    with damage_as_file_error(source, "a whole LightGBM model"):
+    with damage_as_file_error(source, "a whole LightGBM model", "Save it again with `save_model`."):
         text = content.decode()
         _check_whole(text, source)
         check_opens("lightgbm", content, source)

@@ -102,7 +102,7 @@ class OnnxModel:
 
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4  # errors come as exceptions
-        with damage_as_file_error(self.source, "a whole ONNX model"):
+        with damage_as_file_error(self.source, "a whole ONNX model", "Save it again."):
             return onnxruntime.InferenceSession(self.content, options, providers=["CPUExecutionProvider"])
 
 

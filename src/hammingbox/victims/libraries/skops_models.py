@@ -43,7 +43,7 @@ def read(content: bytes, source: object) -> ModelFacts:
     except ImportError as error:
         raise missing_library("skops", "skops", f"to read {source}", error) from error
     _check_size(content, source)
-    with damage_as_file_error(source, "a whole skops file"):
+    with damage_as_file_error(source, "a whole skops file", "Save it again with `skops.io.dump`."):
         strange = sorted(set(skops_io.get_untrusted_types(data=content)) - set(TRUSTED))
         if strange:
             raise FileError(
@@ -66,7 +66,10 @@ def _check_size(content: bytes, source: object) -> None:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(part.file_size for part in archive.infolist())
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
-        raise FileError(f"expected a whole skops file in {shown(source)}, got a damaged one ({error}).") from error
+        raise FileError(
+            f"expected a whole skops file in {shown(source)}, got a damaged one ({error}). "
+            "Save it again with `skops.io.dump`."
+        ) from error
     limit = max(inflated_limit(), _MOST_INFLATED * len(content))
     if size > limit:
         raise FileError(

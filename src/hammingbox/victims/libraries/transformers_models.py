@@ -37,7 +37,10 @@ def read(folder: Path, schema: Schema) -> ModelFacts:
         import transformers
     except ImportError as error:
         raise missing_library("transformers", "transformers", f"to read {folder}", error) from error
-    with damage_as_file_error(folder, "a whole transformers folder"), _silent(transformers.utils.logging):
+    with (
+        damage_as_file_error(folder, "a whole transformers folder", "Save it again."),
+        _silent(transformers.utils.logging),
+    ):
         _check_config(folder)
         local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
         model, loaded = transformers.AutoModelForSequenceClassification.from_pretrained(

@@ -47,11 +47,14 @@ def read(content: bytes, source: object) -> ModelFacts:
     except ImportError as error:
         raise missing_library("xgboost", "xgboost", f"to read {source}", error) from error
     if content.lstrip()[:2] in (b'{"', b"{\n", b"{ "):
-        parse_json(content, source)
+        try:
+            parse_json(content, source)
+        except FileError as error:
+            raise FileError(f"{error} Save it again.") from error
     elif not is_whole(content):
         raise FileError(f"expected a whole XGBoost model in {shown(source)}, got a damaged one. Save it again.")
     check_opens("xgboost", content, source)
-    with damage_as_file_error(source, "a whole XGBoost model"):
+    with damage_as_file_error(source, "a whole XGBoost model", "Save it again."):
         booster = xgboost.Booster()
         booster.load_model(bytearray(content))
     return _of_booster(booster, sha256(content))
