@@ -8,9 +8,13 @@ from hammingbox.attacks import ATTACKS, PCAA, Attack
 from hammingbox.errors import TooExpensiveError
 from hammingbox.problem import Problem
 from hammingbox.seeding import RowRandom
-from hammingbox.studies.plan import RowPasses, expected_passes
+from hammingbox.studies import plan
+from hammingbox.studies.plan import RowPasses, expected_passes, plan_training
+from hammingbox.studies.recipe import defended
+from hammingbox.studies.workspace import Workspace
 from hammingbox.types import Slots
 from toys import ToyVictim, toy_rows, toy_schema
+from toys.studies import QUICK
 
 SCHEMA = toy_schema((4, 4, 4, 4))
 VICTIM = ToyVictim(SCHEMA.cardinalities)
@@ -66,3 +70,17 @@ def test_an_attack_without_a_formula_gets_a_typical_cost() -> None:
             return problem.clean_slots
 
     assert expected_passes(Own(), VICTIM, toy_data(), ThreatModel(FullSpace(SCHEMA), 2)) == RowPasses(400.0, 0.0)
+
+
+def test_the_attacks_on_validation_rows_are_a_part_of_a_training(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "relative_cost", lambda *_, **__: 1.0)  # it is measured in seconds
+
+    def passes(rows: int, epochs: int) -> float:
+        planned = plan_training(workspace, defended("swap", QUICK, "swap", budget=2, epochs=epochs, robust_rows=rows))
+        return planned[-1].passes
+
+    few, many, twice = passes(10, 1), passes(50, 1), passes(50, 2)
+    assert many > few + 40 * 100, "swap search spends more than a hundred passes on a row that stands"
+    assert twice == 2 * many, "after each epoch"

@@ -7,12 +7,14 @@ from time import perf_counter
 import torch
 
 from hammingbox.attacks import Attack
+from hammingbox.attacks.swap import Swap
 from hammingbox.data.dataset import Dataset
 from hammingbox.problem import Problem
 from hammingbox.studies.recipe import Recipe
 from hammingbox.studies.workspace import Workspace, defence_of
 from hammingbox.threat.goal import AnyOther
 from hammingbox.threat.threat_model import ThreatModel
+from hammingbox.training.config import TrainConfig
 from hammingbox.training.cost import relative_cost
 from hammingbox.types import Ids
 from hammingbox.victims.frozen import frozen_eval
@@ -121,7 +123,19 @@ def _training(workspace: Workspace, recipe: Recipe) -> Work:
     if recipe.start is not None:
         threat = workspace.threat(recipe, recipe.budget)
         factor = relative_cost(victim, splits, defence_of(recipe), threat, batch_size=config.batch_size, steps=1)
-    passes = 2.0 * rows * config.epochs * factor
+    steps = 2.0 * rows * config.epochs * factor
+    attacked = config.epochs * _validation_passes(
+        victim, splits.validation, workspace.threat(recipe, recipe.budget), config
+    )
     what = f"train {recipe.one_training} (at most {config.epochs} epochs)"
-    # Half of the passes are backward passes, which take about as long as two forward passes.
-    return Work(what, rows, passes, 1.5 * passes * seconds)
+    # Half of the passes of a step are backward passes, which take about as long as two forward passes.
+    return Work(what, rows, steps + attacked, (1.5 * steps + attacked) * seconds)
+
+
+def _validation_passes(victim: Victim, validation: Dataset, threat: ThreatModel, config: TrainConfig) -> float:
+    """What the attack on validation rows costs after each epoch; for short trainings it is most of the work."""
+    rows = min(config.robust_rows, len(validation))
+    if not rows or threat.forbids_all:
+        return 0.0
+    each = expected_passes(Swap(), victim, validation, threat)
+    return rows * (each.forward + each.backward)
