@@ -132,7 +132,7 @@ LADDER_STUDY = Ladder(
         "smoke": Size(
             victims=(SPLICE_QUICK,), rows=4, budgets=(2,), attack_settings={_PAPER: {"samples": 1, "steps": 5}}
         ),
-        "cpu": Size(victims=(_SPLICE_PAPER, IPS), rows=100, budgets=(2,), attack_settings={_PAPER: {"samples": 5}}),
+        "cpu": Size(victims=(_SPLICE_PAPER, IPS), rows=30, budgets=(2,), attack_settings={_PAPER: {"samples": 2}}),
         "paper": Size(victims=(_SPLICE_PAPER, IPS), rows=319, budgets=(1, 2, 3, 4, 5), seeds=5),
     },
     reasons=(
