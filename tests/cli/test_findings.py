@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 from hammingbox import Checkpoint, Rate, Splits, build
 from hammingbox.cli.app import app
 from hammingbox.cli.findings import show_findings
-from hammingbox.evaluation.diagnose.finding import few_rows
+from hammingbox.evaluation.diagnose.run_findings import few_rows
 
 
 def diagnose(folder: Path, *options: str) -> Result:

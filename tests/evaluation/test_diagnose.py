@@ -5,7 +5,11 @@ from pathlib import Path
 import torch
 
 from hammingbox import ATTACKS, Dataset, FullSpace, Rate, Schema, ThreatModel
-from hammingbox.evaluation.diagnose import Finding, diagnose_results, diagnose_victim, finding
+from hammingbox.evaluation.diagnose import Finding, diagnose_results, diagnose_victim
+from hammingbox.evaluation.diagnose import class_findings as of_classes
+from hammingbox.evaluation.diagnose import data_findings as of_data
+from hammingbox.evaluation.diagnose import run_findings as of_runs
+from hammingbox.evaluation.diagnose import victim_findings as of_victim
 from hammingbox.evaluation.diagnose.victim_checks import rank_correlation
 from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.types import Embedded, Ids, Logits
@@ -15,7 +19,7 @@ from toys import ToyVictim, toy_rows
 def checks(victim: ToyVictim, schema: Schema) -> list[str]:
     x, _ = toy_rows(schema, ToyVictim(schema.cardinalities))
     data = Dataset(schema, x, torch.zeros(len(x), dtype=torch.int64))
-    return [finding.check for finding in diagnose_victim(victim, data, ThreatModel(FullSpace(schema), 2))]
+    return [one.check for one in diagnose_victim(victim, data, ThreatModel(FullSpace(schema), 2))]
 
 
 def test_a_sound_victim_has_no_findings(schema: Schema, victim: ToyVictim) -> None:
@@ -120,22 +124,28 @@ def test_results_are_checked_against_each_other() -> None:
 def test_every_check_has_a_distinct_slug() -> None:
     rate = Rate(1, 2)
     found = [
-        finding.train_mode(1, 0.5), finding.not_finite_logits(1, 2), finding.not_deterministic(0.5, "runs"),
-        finding.probabilities_as_logits("error"), finding.saturated_softmax(1, 2), finding.not_finite_gradients(1, 2),
-        finding.zero_gradients(1, 2), finding.misleading_gradients(0.1), finding.random_wins(1, rate, ("ga", rate)),
-        finding.gradient_free_wins(1, ("pcaa", rate), ("ga", rate)), finding.success_falls("ga", (1, rate), (2, rate)),
-        finding.unequal_rows(1, 2, 3), finding.few_rows(rate, 30), finding.broken_and_proven(1, 2),
-        finding.nothing_attacked(9, 0), finding.collapsed_victim("a", 9, 5, 9), finding.never_predicted(["a"], 5, 9),
-        finding.worse_than_majority(rate, "a", 2), finding.classes_in_another_order([("a", "b")], rate, 2),
-        finding.absent_class(["a"], 9), finding.class_not_attacked(["a"], 9),
-        finding.leaked_label([("x", 9)], 9, 5), finding.value_per_row([("x", 9)], 9), finding.many_ties(1, 9),
-        finding.model_note("it is asked so"),
-        finding.failed_rows([FailedRow(3, "it raised")], 9), finding.no_change_allowed(1, 9),
-        finding.unwritable_changes(1, 9), finding.budget_too_small(1, 9),
-        finding.codes_offered([("x", "-1", 2)], "note"),
+        of_victim.train_mode(1, 0.5), of_victim.not_finite_logits(1, 2),
+        of_victim.not_deterministic(0.5, "runs"),
+        of_victim.probabilities_as_logits("error"), of_victim.saturated_softmax(1, 2),
+        of_victim.not_finite_gradients(1, 2),
+        of_victim.zero_gradients(1, 2), of_victim.misleading_gradients(0.1), of_runs.random_wins(1, rate, ("ga", rate)),
+        of_runs.gradient_free_wins(1, ("pcaa", rate), ("ga", rate)), of_runs.success_falls("ga", (1, rate), (2, rate)),
+        of_runs.unequal_rows(1, 2, 3), of_runs.few_rows(rate, 30), of_runs.broken_and_proven(1, 2),
+        of_runs.nothing_attacked(9, 0), of_classes.collapsed_victim("a", 9, 5, 9),
+        of_classes.never_predicted(["a"], 5, 9),
+        of_classes.worse_than_majority(rate, "a", 2), of_classes.classes_in_another_order([("a", "b")], rate, 2),
+        of_classes.absent_class(["a"], 9), of_classes.class_not_attacked(["a"], 9),
+        of_data.leaked_label([("x", 9)], 9, 5), of_data.value_per_row([("x", 9)], 9), of_victim.many_ties(1, 9),
+        of_victim.model_note("it is asked so"),
+        of_runs.failed_rows([FailedRow(3, "it raised")], 9), of_data.no_change_allowed(1, 9),
+        of_data.unwritable_changes(1, 9), of_data.budget_too_small(1, 9),
+        of_data.codes_offered([("x", "-1", 2)], "note"),
     ]  # fmt: skip
     builders = [
-        value for value in vars(finding).values() if getattr(value, "__annotations__", {}).get("return") is Finding
+        value
+        for module in (of_victim, of_classes, of_runs, of_data)
+        for value in vars(module).values()
+        if getattr(value, "__annotations__", {}).get("return") is Finding
     ]
     assert len(found) + 1 == len(builders), "a builder is missing here; `less_accurate_than_majority` has a slug twice"
     assert {one.slug for one in found} == {

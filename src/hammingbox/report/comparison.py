@@ -11,7 +11,7 @@ from hammingbox.attacks import attack_named
 from hammingbox.data.dataset import Dataset
 from hammingbox.errors import TooExpensiveError
 from hammingbox.evaluation.diagnose import Finding, diagnose_codes, diagnose_victim
-from hammingbox.evaluation.diagnose.finding import failed_rows
+from hammingbox.evaluation.diagnose.run_findings import failed_rows
 from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rows import Rows
 from hammingbox.evaluation.run_totals import RunTotals

@@ -16,13 +16,8 @@ from hammingbox.evaluation.diagnose import (
     diagnose_leak,
     diagnose_results,
 )
-from hammingbox.evaluation.diagnose.finding import (
-    broken_and_proven,
-    not_deterministic,
-    probabilities_as_logits,
-    saturated_softmax,
-    unequal_rows,
-)
+from hammingbox.evaluation.diagnose.run_findings import broken_and_proven, unequal_rows
+from hammingbox.evaluation.diagnose.victim_findings import not_deterministic, probabilities_as_logits, saturated_softmax
 from hammingbox.evaluation.rates import Rate
 from hammingbox.report.result_set import ResultSet
 from hammingbox.report.status import both_by_budget

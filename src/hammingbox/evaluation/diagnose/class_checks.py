@@ -7,8 +7,7 @@ from torch import Tensor
 from hammingbox.data.schema import Schema
 from hammingbox.evaluation.accuracy import is_right
 from hammingbox.evaluation.confusion import LEAST_SKILL, mean_recall
-from hammingbox.evaluation.diagnose.finding import (
-    Finding,
+from hammingbox.evaluation.diagnose.class_findings import (
     absent_class,
     class_not_attacked,
     classes_in_another_order,
@@ -17,6 +16,7 @@ from hammingbox.evaluation.diagnose.finding import (
     never_predicted,
     worse_than_majority,
 )
+from hammingbox.evaluation.diagnose.finding import Finding
 from hammingbox.evaluation.rates import Rate
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.types import Labels, Logits

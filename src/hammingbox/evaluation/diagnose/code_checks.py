@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from hammingbox.data.column_notes import missing_codes
 from hammingbox.data.dataset import Dataset
-from hammingbox.evaluation.diagnose.finding import Finding, codes_offered
+from hammingbox.evaluation.diagnose.data_findings import codes_offered
+from hammingbox.evaluation.diagnose.finding import Finding
 from hammingbox.threat.space import Space
 
 _MOST_ROWS, _AT_ONCE = 512, 64

@@ -7,7 +7,8 @@ from torch import Tensor
 
 from hammingbox.data.dataset import Dataset, Splits
 from hammingbox.data.schema import Feature
-from hammingbox.evaluation.diagnose.finding import Finding, leaked_label, value_per_row
+from hammingbox.evaluation.diagnose.data_findings import leaked_label, value_per_row
+from hammingbox.evaluation.diagnose.finding import Finding
 from hammingbox.types import Labels, RowInt
 
 LEAKED = 0.99

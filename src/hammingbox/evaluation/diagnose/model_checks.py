@@ -1,6 +1,7 @@
 """Checks of a model of another library: ties between its answers, and what it notes about how it is asked."""
 
-from hammingbox.evaluation.diagnose.finding import Finding, many_ties, model_note
+from hammingbox.evaluation.diagnose.finding import Finding
+from hammingbox.evaluation.diagnose.victim_findings import many_ties, model_note
 from hammingbox.types import Logits
 from hammingbox.victims.victim import Victim
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from hammingbox.attacks import Attack, Random
-from hammingbox.evaluation.diagnose.finding import Finding, gradient_free_wins, random_wins, success_falls
+from hammingbox.evaluation.diagnose.finding import Finding
+from hammingbox.evaluation.diagnose.run_findings import gradient_free_wins, random_wins, success_falls
 from hammingbox.evaluation.rates import Rate
 
 

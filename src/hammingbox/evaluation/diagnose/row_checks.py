@@ -6,14 +6,9 @@ import torch
 
 from hammingbox.data.schema import Schema
 from hammingbox.evaluation.diagnose.class_checks import diagnose_classes, diagnose_counts
-from hammingbox.evaluation.diagnose.finding import (
-    Finding,
-    by_severity,
-    failed_rows,
-    few_rows,
-    no_change_allowed,
-    nothing_attacked,
-)
+from hammingbox.evaluation.diagnose.data_findings import no_change_allowed
+from hammingbox.evaluation.diagnose.finding import Finding, by_severity
+from hammingbox.evaluation.diagnose.run_findings import failed_rows, few_rows, nothing_attacked
 from hammingbox.evaluation.failed_row import FailedRow
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.rows import Rows

@@ -3,7 +3,8 @@
 import torch
 
 from hammingbox.data.dataset import Dataset
-from hammingbox.evaluation.diagnose.finding import Finding, budget_too_small, no_change_allowed, unwritable_changes
+from hammingbox.evaluation.diagnose.data_findings import budget_too_small, no_change_allowed, unwritable_changes
+from hammingbox.evaluation.diagnose.finding import Finding
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.ruled_candidates import RuledCandidates
 from hammingbox.threat.ruled_space import RuledSpace

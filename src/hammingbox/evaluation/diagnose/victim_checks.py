@@ -7,8 +7,10 @@ from torch import Tensor
 from hammingbox.attacks._search.first_order import first_order_gain
 from hammingbox.attacks._search.points import try_moves
 from hammingbox.data.dataset import Dataset
-from hammingbox.evaluation.diagnose.finding import (
-    Finding,
+from hammingbox.evaluation.diagnose.finding import Finding
+from hammingbox.evaluation.diagnose.model_checks import model_findings
+from hammingbox.evaluation.diagnose.rule_checks import diagnose_rules
+from hammingbox.evaluation.diagnose.victim_findings import (
     misleading_gradients,
     not_deterministic,
     not_finite_gradients,
@@ -18,8 +20,6 @@ from hammingbox.evaluation.diagnose.finding import (
     train_mode,
     zero_gradients,
 )
-from hammingbox.evaluation.diagnose.model_checks import model_findings
-from hammingbox.evaluation.diagnose.rule_checks import diagnose_rules
 from hammingbox.problem import Problem
 from hammingbox.threat.goal import AnyOther, Goal
 from hammingbox.threat.threat_model import ThreatModel
