@@ -68,7 +68,7 @@ def max_responses(
         sums = functional.embedding_bag(entries[here].reshape(-1, width), table, mode="sum")
         sums = sums.view(-1, entries.shape[1], channels)
         if allowed is not None:
-            sums = sums.masked_fill(~allowed[here, :, None], -torch.inf)
+            sums.masked_fill_(~allowed[here, :, None], -torch.inf)
         found.append(sums.amax(1))
     return torch.cat(found) + bias
 
