@@ -21,10 +21,17 @@ def test_a_notebook_is_kept_executed(path: Path) -> None:
     assert str(ROOT) not in path.read_text()
 
 
-def test_the_short_notebook_shows_what_it_keeps() -> None:
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_shows_what_it_keeps(path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, ROOT / "tools" / "notebooks.py", "--check", "quick-start"],
+        [sys.executable, ROOT / "tools" / "notebooks.py", "--check", path.stem],
         env=environment, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_the_audit_shows_frozen_columns() -> None:
+    shown = (ROOT / "docs" / "notebooks" / "audit-a-table.ipynb").read_text()
+    assert "frozen and the bad rows attacked again" in shown, "in what the audit shows of itself"
+    assert "broken_without_freezing" in shown, "as a frame"

@@ -54,6 +54,12 @@ def test_a_frozen_column_is_attacked_again() -> None:
             threat = ThreatModel(MaskedSpace(TABLE, immutable=[name]), budget)
             assert rate == evaluate(victim.victim, job.rows, threat, attack_named(found.attacks[budget])).success_rate
             assert rate.hits <= found.now[budget].hits
+    frame = found.to_frame()
+    assert len(frame) == 4
+    assert frame.loc[frame["budget"] == 1, "broken"].is_monotonic_increasing, "the column that helps most comes first"
+    for name, budget, attacked, broken, before in frame.itertuples(index=False):
+        assert (broken, attacked) == (found.lines[name][budget].hits, found.lines[name][budget].rows)
+        assert before == found.now[budget].hits
 
 
 def test_rows_of_the_positive_class_alone() -> None:

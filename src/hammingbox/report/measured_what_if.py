@@ -15,6 +15,7 @@ from hammingbox.data.schema import Schema
 from hammingbox.errors import InputError
 from hammingbox.evaluation.rates import Rate
 from hammingbox.evaluation.run_totals import RunTotals
+from hammingbox.notebook import Frame, data_frame
 from hammingbox.report.breakdown import by_feature, what_if
 from hammingbox.report.class_budgets import classes_of_run
 from hammingbox.report.comparison import ComparisonJob
@@ -60,6 +61,25 @@ class MeasuredWhatIf:
                 for name, line in self.lines.items()
             },
         }
+
+    def to_frame(self) -> Frame:
+        """A pandas data frame with one line per frozen column and budget, the column that helps most first.
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        budget = min(self.now, default=0)
+        ranked = sorted(self.lines, key=lambda name: self.lines[name][budget].hits)
+        lines = [(name, budget, self.lines[name][budget], self.now[budget]) for name in ranked for budget in self.now]
+        return data_frame(
+            {
+                "frozen": [name for name, *_ in lines],
+                "budget": [budget for _, budget, *_ in lines],
+                "attacked": [line.rows for *_, line, _ in lines],
+                "broken": [line.hits for *_, line, _ in lines],
+                "broken_without_freezing": [now.hits for *_, now in lines],
+            }
+        )
 
 
 def measure_what_if(
