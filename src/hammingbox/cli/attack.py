@@ -9,6 +9,7 @@ from rich.table import Table
 
 from hammingbox.attacks import ATTACKS
 from hammingbox.cli.class_tables import interval, show_classes, shown_rate
+from hammingbox.cli.completion import one_of
 from hammingbox.cli.console import out, plain, print_json, progress, say
 from hammingbox.cli.findings import exit_if_nothing_attacked, show_findings
 from hammingbox.cli.options import (
@@ -64,7 +65,9 @@ def attack(
     victim: VictimPath = None,
     model: ModelSpec = None,
     model_name: ModelName = "",
-    name: Annotated[str, typer.Option("--attack", help=f"Attack: {', '.join(ATTACKS)}.")] = "auto",
+    name: Annotated[
+        str, typer.Option("--attack", help=f"Attack: {', '.join(ATTACKS)}.", autocompletion=one_of(ATTACKS))
+    ] = "auto",
     budget: Annotated[
         str | None, typer.Option(help="At most this many changed features (3); with --threat, an amount of money.")
     ] = None,

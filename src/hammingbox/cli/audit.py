@@ -12,6 +12,7 @@ from hammingbox.cli.class_tables import show_band, show_class_budgets, show_plau
 from hammingbox.cli.console import plain, print_json, progress, say
 from hammingbox.cli.findings import exit_if_nothing_attacked, show_findings
 from hammingbox.cli.options import (
+    AttackNames,
     BatchSize,
     DataDir,
     Device,
@@ -78,7 +79,7 @@ def audit(
             "or --stratified says which those are, and all rows otherwise."
         ),
     ] = None,
-    attacks: Annotated[str, typer.Option(help="Attacks, separated by commas.")] = ",".join(ATTACKS),
+    attacks: AttackNames = ",".join(ATTACKS),
     what_if: Annotated[
         int,
         typer.Option(

@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from hammingbox.certificates import CERTIFICATES
+from hammingbox.cli.completion import one_of
 from hammingbox.cli.console import out, plain, print_json, progress, say
 from hammingbox.cli.options import (
     BatchSize,
@@ -63,7 +64,9 @@ def certify(
     victim: VictimPath = None,
     model: ModelSpec = None,
     model_name: ModelName = "",
-    method: Annotated[str, typer.Option(help=f"Certificate: {', '.join(CERTIFICATES)}.")] = "auto",
+    method: Annotated[
+        str, typer.Option(help=f"Certificate: {', '.join(CERTIFICATES)}.", autocompletion=one_of(CERTIFICATES))
+    ] = "auto",
     budgets: Annotated[
         str | None,
         typer.Option(help="Budgets, such as 1-3 or 1,2 (1-2); with --threat, amounts of money such as 1,10."),

@@ -11,9 +11,11 @@ import typer
 from hammingbox.attacks import attack_named
 from hammingbox.cli.class_tables import show_what_if
 from hammingbox.cli.comparison_tables import show_models, show_results
+from hammingbox.cli.completion import a_shipped_victim
 from hammingbox.cli.console import plain, print_json, progress, say
 from hammingbox.cli.findings import exit_if_nothing_attacked, show_findings
 from hammingbox.cli.options import (
+    AttackNames,
     BatchSize,
     DataDir,
     DataName,
@@ -64,12 +66,19 @@ def compare(
     reading: Reading,
     checkpoints: Annotated[
         list[Path] | None,
-        typer.Argument(help="Checkpoint folders or shipped victims, one or several.", metavar="CHECKPOINT..."),
+        typer.Argument(
+            help="Checkpoint folders or shipped victims, one or several.",
+            metavar="CHECKPOINT...",
+            autocompletion=a_shipped_victim,
+        ),
     ] = None,
-    victim: Annotated[list[Path] | None, typer.Option("--victim", help="The same as CHECKPOINT (repeatable).")] = None,
+    victim: Annotated[
+        list[Path] | None,
+        typer.Option("--victim", help="The same as CHECKPOINT (repeatable).", autocompletion=a_shipped_victim),
+    ] = None,
     models: ModelSpecs = None,
     model_name: ModelName = "",
-    attacks: Annotated[str, typer.Option(help="Attacks, separated by commas.")] = ",".join(COMPARED),
+    attacks: AttackNames = ",".join(COMPARED),
     budgets: Annotated[
         str | None, typer.Option(help="Budgets: 1-5 (the default) or 1,3,5; with --threat, amounts of money.")
     ] = None,

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hammingbox.cli.completion import a_shipped_victim, one_of
 from hammingbox.cli.console import plain, print_json, say
 from hammingbox.cli.findings import show_doubts
 from hammingbox.cli.options import (
@@ -58,18 +59,23 @@ def defend(
     *,
     reading: Reading,
     out_dir: Annotated[Path, typer.Option("--out", help="Folder for the checkpoint; a killed run continues from it.")],
-    defence: Annotated[str, typer.Option(help=f"Defence: {', '.join(DEFENCES)}.")] = "padvt",
+    defence: Annotated[
+        str, typer.Option(help=f"Defence: {', '.join(DEFENCES)}.", autocompletion=one_of(DEFENCES))
+    ] = "padvt",
     budget: Annotated[
         str | None,
         typer.Option(
             help="Number of changed features that the model shall resist (2); with --threat, an amount of money."
         ),
     ] = None,
-    model: Annotated[str | None, typer.Option(help=f"Model: {', '.join(VICTIMS)}.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help=f"Model: {', '.join(VICTIMS)}.", autocompletion=one_of(VICTIMS))
+    ] = None,
     start: Annotated[
         Path | None,
         typer.Option(
-            help="Checkpoint or shipped victim to start from; without it a standard model is trained in OUT/start."
+            help="Checkpoint or shipped victim to start from; without it a standard model is trained in OUT/start.",
+            autocompletion=a_shipped_victim,
         ),
     ] = None,
     set_: Annotated[

@@ -11,6 +11,7 @@ import torch
 import typer
 
 from hammingbox.attacks import ATTACKS, Attack
+from hammingbox.cli.completion import a_shipped_victim, one_of, one_or_file, several_of
 from hammingbox.cli.console import err, plain
 from hammingbox.data.registry import DATASETS
 from hammingbox.data.schema import Schema
@@ -31,7 +32,11 @@ MOST_BUDGETS = 1000
 
 DataName = Annotated[
     str,
-    typer.Argument(help=f"Data set ({', '.join(DATASETS)}), or your own CSV, Parquet or Excel file.", metavar="DATA"),
+    typer.Argument(
+        help=f"Data set ({', '.join(DATASETS)}), or your own CSV, Parquet or Excel file.",
+        metavar="DATA",
+        autocompletion=one_or_file(lambda: DATASETS),
+    ),
 ]
 Label = Annotated[str | None, typer.Option(help="Label column of your own file.")]
 SchemaFile = Annotated[
@@ -40,7 +45,11 @@ SchemaFile = Annotated[
 DataDir = Annotated[Path | None, typer.Option(help="Folder that holds data files; HAMMINGBOX_DATA by default.")]
 VictimPath = Annotated[
     Path | None,
-    typer.Option("--victim", help="Checkpoint folder, or the name of a shipped victim (see `hammingbox victims`)."),
+    typer.Option(
+        "--victim",
+        help="Checkpoint folder, or the name of a shipped victim (see `hammingbox victims`).",
+        autocompletion=a_shipped_victim,
+    ),
 ]
 _MODEL_HELP = (
     "Your own model: a file (XGBoost .json .ubj, LightGBM .txt, CatBoost .cbm, ONNX .onnx, scikit-learn .skops), "
@@ -70,7 +79,16 @@ To = Annotated[
     typer.Option("--to", "--target", help="A class to reach; any wrong one without it (repeatable).", metavar="CLASS"),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a finished model that is in the folder.")]
-Split = Annotated[str, typer.Option(help="Which part of the data: train, validation, test or all.")]
+Split = Annotated[
+    str,
+    typer.Option(
+        help="Which part of the data: train, validation, test or all.",
+        autocompletion=one_of(("train", "validation", "test", "all")),
+    ),
+]
+AttackNames = Annotated[
+    str, typer.Option("--attacks", help="Attacks, separated by commas.", autocompletion=several_of(ATTACKS))
+]
 Immutable = Annotated[list[str] | None, typer.Option(help="A feature that may not change (repeatable).")]
 Forbid = Annotated[
     list[str] | None,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from hammingbox.cli.completion import one_of
 from hammingbox.cli.console import out, plain, progress, say
 from hammingbox.cli.options import DataDir
 from hammingbox.cli.tables import empty_grid, show_table
@@ -24,7 +25,10 @@ from hammingbox.studies.study import Outcome, Study
 
 
 def reproduce(
-    names: Annotated[list[str] | None, typer.Argument(help=f"Which: {', '.join(STUDIES)}.", metavar="TABLE...")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help=f"Which: {', '.join(STUDIES)}.", metavar="TABLE...", autocompletion=one_of(STUDIES)),
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     preset: Annotated[
         str,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from hammingbox.cli.completion import one_of
 from hammingbox.cli.console import plain, print_json, say
 from hammingbox.cli.findings import show_doubts
 from hammingbox.cli.options import DataDir, DataName, Device, Json, Label, Overwrite, SchemaFile, Task
@@ -27,7 +28,10 @@ def train(
     out_dir: Annotated[Path, typer.Option("--out", help="Folder for the checkpoint; a killed run continues from it.")],
     model: Annotated[
         str | None,
-        typer.Option(help=f"Model: {', '.join(VICTIMS)}; '{RELEASED}' takes the authors' weights (ips, splice_paper)."),
+        typer.Option(
+            help=f"Model: {', '.join(VICTIMS)}; '{RELEASED}' takes the authors' weights (ips, splice_paper).",
+            autocompletion=one_of((*VICTIMS, RELEASED)),
+        ),
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Rows per step.")] = None,

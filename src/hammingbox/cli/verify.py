@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hammingbox.cli.completion import a_shipped_victim
 from hammingbox.cli.console import plain, print_json, say
 from hammingbox.cli.options import (
     DataDir,
@@ -37,7 +38,11 @@ _COLOURS = {"verified": "green", "rejected": "red", "could not compare": "yellow
 def verify_file(
     file: Annotated[Path, typer.Argument(help="A results folder, its results.sqlite, or a result file (.json).")],
     victim: Annotated[
-        Path | None, typer.Option(help="The victim: its checkpoint, if that has moved, or the name of a shipped one.")
+        Path | None,
+        typer.Option(
+            help="The victim: its checkpoint, if that has moved, or the name of a shipped one.",
+            autocompletion=a_shipped_victim,
+        ),
     ] = None,
     model: ModelSpec = None,
     model_name: ModelName = "",

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from hammingbox.cli.completion import one_of
 from hammingbox.cli.console import out, plain, print_json, say
 from hammingbox.cli.options import Json
 from hammingbox.errors import unknown_name
@@ -14,7 +15,12 @@ from hammingbox.victims.checkpoint import load_checkpoint, weights_digest
 
 
 def victims(
-    name: Annotated[str | None, typer.Argument(help="One victim; all of them without it.", metavar="NAME")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="One victim; all of them without it.", metavar="NAME", autocompletion=one_of(shipped.shipped_names())
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Lists the trained victims that can be named with --victim, or shows how one was trained."""
