@@ -29,9 +29,10 @@ def read_sheet(path: Path) -> Iterator[tuple[Any, ...]]:
     except ImportError as error:
         raise missing_library("openpyxl", "excel", f"to read {path}", error) from error
     _check_archive(path)
-    with damage_as_file_error(path, "a whole Excel file (.xlsx)"):
+    # An open file, because openpyxl judges a path by its suffix.
+    with damage_as_file_error(path, "a whole Excel file (.xlsx)"), path.open("rb") as file:
         # Values as Excel last computed them: formulas are never evaluated here.
-        book = load_workbook(path, read_only=True, data_only=True)
+        book = load_workbook(file, read_only=True, data_only=True)
         try:
             if not book.worksheets:
                 raise FileError(f"expected a sheet with rows in {path}, got none.")

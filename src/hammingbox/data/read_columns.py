@@ -14,15 +14,18 @@ from typing import Any
 
 import numpy as np
 
+from hammingbox.data import file_kind
 from hammingbox.data.columns import Column, ColumnBuilder, Columns, TableBuilder, check_names
 from hammingbox.data.delimited import read_rows
 from hammingbox.data.excel import read_sheet
+from hammingbox.data.file_kind import is_text, kind_of
 from hammingbox.errors import FileError, InputError, missing_library
 from hammingbox.files import INFLATED_VARIABLE, damage_as_file_error, inflated_limit, unreadable
 from hammingbox.settings import MOST_TABLE_ROWS as MOST_ROWS
 
 PARQUET = (".parquet", ".pq")
-EXCEL = (".xlsx", ".xlsm")
+EXCEL = (".xlsx", ".xlsm", ".xls")
+_BINARY = (*PARQUET, *EXCEL)
 _INDEX = re.compile(r"__index_level_\d+__")
 MOST_COLUMNS = 20_000
 MOST_CELLS = 4_000_000_000
@@ -48,25 +51,30 @@ Frame = Any
 
 
 def read_columns(source: Path | str | Frame, *, encoding: str = "utf-8-sig") -> Columns:
-    """Reads a CSV file (plain or gzipped), a Parquet file, an Excel file or a frame.
+    """Reads a CSV file (plain or gzipped), a Parquet file, an Excel file or a frame. What a file is, its content says.
 
     Args:
         source: a path, a pandas or polars frame, or a mapping from column names to values.
         encoding: of a CSV file.
 
     Raises:
-        FileError: the file is missing, empty or damaged.
+        FileError: the file is missing, empty or damaged, or something else than a table.
         InputError: `source` is something else, or pyarrow or openpyxl is needed and not installed.
     """
     if not isinstance(source, str | Path):
         return _from_frame(source)
     path = Path(source)
-    suffix = path.suffix.lower()
-    if suffix == ".xls":
-        raise InputError(f"expected an Excel file of the format .xlsx, got {path}. Save it as .xlsx or CSV.")
-    if suffix in EXCEL:
+    suffix, kind = path.suffix.lower(), kind_of(path, encoding)
+    if kind == file_kind.TEXT and suffix in _BINARY and is_text(path):
+        raise FileError(
+            f"expected the content of a {suffix} file in {path}, got text. "
+            "If it is a CSV file, rename it to end in .csv."
+        )
+    if kind == file_kind.EXCEL or (kind == file_kind.TEXT and suffix in EXCEL):
         return _from_excel(path)
-    return _from_parquet(path) if suffix in PARQUET else _from_csv(path, encoding)
+    if kind == file_kind.PARQUET or suffix in PARQUET:
+        return _from_parquet(path)
+    return _from_csv(path, encoding)
 
 
 def source_name(source: Path | str | Frame) -> str:

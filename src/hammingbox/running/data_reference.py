@@ -123,7 +123,7 @@ class DataReference:
             raise FileError(f"expected {path} as it was when it was attacked, got another content.")
         if self.label is not None or self.schema is not None:
             return self._read(path, self.label)
-        for column in read_columns(path).columns:
+        for column in read_columns(path, encoding=self.reading.encoding).columns:
             try:
                 splits = self._read(path, column.name)
             except HammingboxError:
