@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Int64
 
 from hammingbox.evaluation.rates import Rate
+from hammingbox.report.number_changes import Change, in_words
 from hammingbox.report.result_set import ResultSet
 from hammingbox.report.run_rows import RunRows
 from hammingbox.report.status import statuses_by_budget
@@ -27,7 +28,7 @@ class FeatureLine:
         name: of the feature.
         changed: broken rows that change it.
         share: the same, over the broken rows.
-        before: what its most frequent change replaces.
+        before: what its most frequent change replaces; of numbers and dates, see `hammingbox.report.number_changes`.
         after: what that change writes.
         times: how often that one occurs.
     """
@@ -141,10 +142,7 @@ def by_feature(results: ResultSet, victim: str, *, of: str = "", swaps: int = 12
     most, kinds, times = max(results.schema.cardinalities), counts.kinds, counts.times
     per_feature = np.zeros(len(features), np.int64)
     np.add.at(per_feature, kinds // most // most, times)
-    ranked = [
-        Swap(features[kind // most // most].name, *_words(results, kind, most), count)
-        for kind, count in sorted(zip(kinds.tolist(), times.tolist(), strict=True), key=lambda pair: -pair[1])
-    ]
+    ranked = _swaps(results, counts)
     commonest: dict[str, Swap] = {}
     for one in ranked:
         commonest.setdefault(one.feature, one)
@@ -165,10 +163,21 @@ def _counts(results: ResultSet, run: RunRows, victim: str, of: str) -> ChangeCou
     return count_changes(results, run, of)
 
 
-def _words(results: ResultSet, kind: int, most: int) -> tuple[str, str]:
-    words = results.schema.features[kind // most // most].categories
-    old, new = words[kind // most % most], words[kind % most]
-    return _INVISIBLE.get(old, old), _INVISIBLE.get(new, new)
+def _swaps(results: ResultSet, counts: ChangeCounts) -> list[Swap]:
+    """What was changed into what, the most frequent first; numbers and dates by what is written."""
+    features, most = results.schema.features, max(results.schema.cardinalities)
+    numbers: dict[int, list[Change]] = {}
+    found: list[Swap] = []
+    for kind, times in zip(counts.kinds.tolist(), counts.times.tolist(), strict=True):
+        place, before, after = kind // most // most, kind // most % most, kind % most
+        if features[place].is_ordered:
+            numbers.setdefault(place, []).append(Change(before, after, times))
+            continue
+        old, new = features[place].categories[before], features[place].categories[after]
+        found.append(Swap(features[place].name, _INVISIBLE.get(old, old), _INVISIBLE.get(new, new), times))
+    for place, changes in numbers.items():
+        found += [Swap(features[place].name, *words) for words in in_words(features[place], changes)]
+    return sorted(found, key=lambda one: -one.times)
 
 
 @dataclass(frozen=True)
