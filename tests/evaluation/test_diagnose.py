@@ -140,6 +140,7 @@ def test_every_check_has_a_distinct_slug() -> None:
         of_runs.failed_rows([FailedRow(3, "it raised")], 9), of_data.no_change_allowed(1, 9),
         of_data.unwritable_changes(1, 9), of_data.budget_too_small(1, 9),
         of_data.codes_offered([("x", "-1", 2)], "note"),
+        of_data.spelling_of_texts(1, 9, words=90, unknown=1, other=0, examples=[]),
     ]  # fmt: skip
     builders = [
         value
@@ -155,7 +156,7 @@ def test_every_check_has_a_distinct_slug() -> None:
         "nothing-attacked", "collapsed-victim", "class-never-predicted", "no-better-than-the-majority-class",
         "class-order", "absent-class", "class-not-attacked", "leaked-label",
         "ties", "how-the-model-is-asked", "failed-rows", "no-change-allowed", "unwritable-changes", "budget-too-small",
-        "missing-value-codes", "value-per-row",
+        "missing-value-codes", "value-per-row", "spelling-of-texts",
     }  # fmt: skip
     pages = {path.stem for path in Path("docs/diagnostics").glob("*.md")} - {"index"}
     assert pages == {one.slug for one in found}, "every finding has its page, and no page is left over"

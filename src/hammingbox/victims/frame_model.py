@@ -54,6 +54,7 @@ class FrameModel(Victim):
         super().__init__()
         self._ask, self.frames, self.answers = ask, frames, answers
         self.name, self.identity, self.notes = name, identity, tuple(notes)
+        self.reads_text = isinstance(frames, WrittenTexts) or bool(getattr(ask, "reads_text", False))
         self._tree_model, self._encode = tree_model, encode
         self._read: list[TreeVictim] = []  # in a list: a module of a module would be among its weights
 

@@ -95,6 +95,7 @@ class Service(Victim):
         key = sha256(url.encode(), b"\n", name.encode(), b"\n", schema.digest.encode())
         self.cache_path = cache or cache_folder() / "answers" / f"{key[:32]}.sqlite"
         self._texts = WrittenTexts(schema) if is_text(schema) else None
+        self.reads_text = self._texts is not None
         self._names = ["text"] if self._texts is not None else [feature.name for feature in schema.features]
         self._values = [
             column_values(feature, ColumnType(place, feature.name))

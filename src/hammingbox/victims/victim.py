@@ -31,6 +31,8 @@ class Victim(nn.Module, ABC):
     """Hash of the content of a model that is no torch module; it identifies the victim unless it has a name."""
     notes: tuple[str, ...] = ()
     """What a user should know about how a model of another library is asked."""
+    reads_text = False
+    """Whether a model is asked with texts, which are written from rows of words or characters."""
 
     @abstractmethod
     def embed(self, ids: Ids) -> Embedded:

@@ -14,18 +14,19 @@ _CHARACTERS = "character "
 
 def is_text(schema: Schema) -> bool:
     """Whether rows of a schema are texts of words or characters."""
-    return schema.shares_alphabet and (_has_words(schema) or schema.features[0].name.startswith(_CHARACTERS))
+    return has_words(schema) or (schema.shares_alphabet and schema.features[0].name.startswith(_CHARACTERS))
 
 
-def _has_words(schema: Schema) -> bool:
-    return schema.features[0].categories[: len(SPECIAL)] == SPECIAL
+def has_words(schema: Schema) -> bool:
+    """Whether rows of a schema are texts of words."""
+    return schema.shares_alphabet and schema.features[0].categories[: len(SPECIAL)] == SPECIAL
 
 
 def first_row(schema: Schema) -> Int64[np.ndarray, "1 features"]:
     """A row to ask any model with: the first category of each column, or the commonest word of a text."""
     row = np.zeros((1, len(schema.features)), dtype=np.int64)
     if is_text(schema):
-        row[0, 0] = min(len(SPECIAL) if _has_words(schema) else 1, len(schema.features[0].categories) - 1)
+        row[0, 0] = min(len(SPECIAL) if has_words(schema) else 1, len(schema.features[0].categories) - 1)
     return row
 
 
@@ -46,7 +47,7 @@ class WrittenTexts:
 
     def __init__(self, schema: Schema, *, unknown: str = "") -> None:
         self._words = np.array(schema.features[0].categories, dtype=object)
-        self._has_words = _has_words(schema)
+        self._has_words = has_words(schema)
         if self._has_words:
             self._words[[PAD, UNKNOWN, NAME]] = ["", unknown, unknown]
 

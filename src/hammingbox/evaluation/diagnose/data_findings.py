@@ -60,6 +60,38 @@ def codes_offered(codes: Sequence[tuple[str, str, int | None]], severity: Severi
     )
 
 
+_MANY_WORDS = 0.05
+"""Above this share of words, a model reads other texts than its owner wrote."""
+
+
+def spelling_of_texts(
+    rows: int, of: int, *, words: int, unknown: int, other: int, examples: Sequence[tuple[str, str]]
+) -> Finding:
+    """Texts that are written from rows of words are not read as these words again.
+
+    Args:
+        rows: texts where this is so.
+        of: texts that were looked at.
+        words: in them.
+        unknown: words that the vocabulary does not have.
+        other: words of the vocabulary that come back as others.
+        examples: such words and what they come back as, the most frequent first.
+    """
+    shown = ", ".join(f"{before!r} as {after!r}" for before, after in examples[:SHOWN])
+    causes = [
+        *([f"{unknown:,} of {words:,} words are not in the vocabulary and are left out"] if unknown else []),
+        *([f"{other:,} come back with other capitals or divisions ({shown})"] if other else []),
+    ]
+    return Finding(
+        "spelling of texts",
+        "warning" if unknown + other > _MANY_WORDS * words else "note",
+        f"{rows} of {of} texts that the model is asked with are read as other words again: {'; '.join(causes)}",
+        "the model is asked with texts that are written from rows of words, and these differ from the texts of the "
+        "table: its accuracy may be another, and next to a changed word a capital or a space may change, too",
+        "compare the accuracy here with the one you know; --text-unit characters asks with every character as it is",
+    )
+
+
 def no_change_allowed(rows: int, of: int) -> Finding:
     """The threat leaves `rows` of some rows, which the goal is about, no change at all."""
     return Finding(

@@ -10,6 +10,7 @@ from hammingbox.data.dataset import Dataset
 from hammingbox.evaluation.diagnose.finding import Finding
 from hammingbox.evaluation.diagnose.model_checks import model_findings
 from hammingbox.evaluation.diagnose.rule_checks import diagnose_rules
+from hammingbox.evaluation.diagnose.text_checks import diagnose_spelling
 from hammingbox.evaluation.diagnose.victim_findings import (
     misleading_gradients,
     not_deterministic,
@@ -55,6 +56,7 @@ def diagnose_victim(
         return findings
     with frozen_eval(victim):
         findings += model_findings(victim, ask(victim, x))
+        findings += diagnose_spelling(victim, data)
         findings += _saturation(victim, x)
         if victim.has_gradient and not threat.forbids_all:
             goals = (goal or AnyOther()).of(y, data.schema)

@@ -117,6 +117,8 @@ def _length(name: str, value: Any) -> int:
 class TextModel:
     """Makes text of rows and asks a text classifier about it. What its tokeniser does not know is its unknown token."""
 
+    reads_text = True
+
     def __init__(self, model: Any, tokeniser: Any, schema: Schema) -> None:
         self._model, self._tokeniser = model, tokeniser
         self._unknown = tokeniser.unk_token or ""
