@@ -1,5 +1,6 @@
 """Actors of a Ray cluster end with the records of one process, also when a machine goes away."""
 
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +22,7 @@ from hammingbox import (
 from hammingbox.running import ray_cluster
 from toys import Case, same_rows
 from toys.tools import load_tool
-from toys.workers import OnceDyingVictim, RaisingVictim, UnsendableVictim
+from toys.workers import FaultingVictim, OnceDyingVictim, RaisingVictim, UnsendableVictim
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'hammingbox[ray]'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of Ray itself
@@ -81,6 +82,12 @@ def test_rows_that_raise_and_actors_that_die(case: Case, executor: RayCluster, t
     same_rows(found.rows, plain.rows)
     with pytest.raises(InputError, match="can be sent to other processes"):
         evaluate(UnsendableVictim(), data, threat, ATTACKS["ga"](), executor=executor)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library keeps its own rules")
+def test_actors_keep_freed_memory(case: Case, executor: RayCluster, tmp_path: Path) -> None:
+    evaluate(FaultingVictim(tmp_path / "faults"), *case[1:], ATTACKS["random"](), executor=executor)
+    assert int((tmp_path / "faults").read_text()) < 512, "or every step is given its memory anew"
 
 
 def test_a_node_that_disappears(case: Case, cluster: Any, executor: RayCluster) -> None:

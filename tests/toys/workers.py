@@ -1,6 +1,7 @@
 """Victims that fail, for tests of executors: workers import them by this name."""
 
 import os
+import resource
 import signal
 import threading
 from pathlib import Path
@@ -90,3 +91,25 @@ class MovedVictim(ToyVictim):
     def to(self, *args: Any, **kwargs: Any) -> "MovedVictim":
         (self.folder / str(args[0])).touch()
         return self
+
+
+class FaultingVictim(ToyVictim):
+    """Notes in a file how many pages its process had to be given anew for a step like the one before it."""
+
+    def __init__(self, note: Path) -> None:
+        super().__init__(CARDINALITIES)
+        self.note = note
+
+    def forward(self, ids: Ids) -> Logits:
+        self.note.write_text(str(faults_of_a_step()))
+        return super().forward(ids)
+
+
+def faults_of_a_step() -> int:
+    """Page faults of a step that allocates and frees what the steps before it did."""
+    before = 0
+    for _ in range(4):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        blocks = [torch.ones(2**20) for _ in range(8)]
+        del blocks
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before

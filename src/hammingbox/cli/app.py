@@ -30,6 +30,7 @@ from hammingbox.cli import (
 from hammingbox.cli.console import fail, out, use_any_encoding
 from hammingbox.errors import HammingboxError
 from hammingbox.files import shown
+from hammingbox.running.freed_memory import keep_freed_memory
 
 MOST_THREADS = 256
 """More threads than cores never help, and thousands of them end the process."""
@@ -99,6 +100,7 @@ def main() -> None:
         if signal.getsignal(each) is not signal.SIG_IGN:  # as under nohup
             signal.signal(each, _stop)
     use_any_encoding()
+    keep_freed_memory()
     try:
         app()
     except HammingboxError as error:

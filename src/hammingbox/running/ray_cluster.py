@@ -25,6 +25,7 @@ from hammingbox.errors import WorkerError, missing_library
 from hammingbox.running.attempts import reason_of
 from hammingbox.running.carried_rows import Arrays
 from hammingbox.running.dispatch import Computed, Crew, CrewExecutor, Died, Passed, Raised, Report, depth_of
+from hammingbox.running.freed_memory import keep_freed_memory
 from hammingbox.running.run_spec import Places, RunSpec
 from hammingbox.running.sending import Key, Packing, Parcel
 from hammingbox.running.workbench import (
@@ -116,6 +117,7 @@ class RayWorker:
     """
 
     def __init__(self, device: str | None, paths: Sequence[str] = ()) -> None:
+        keep_freed_memory()
         sys.path += [path for path in paths if path not in sys.path and Path(path).is_dir()]
         self._tables: Mapping[int, Any] = {}
         self._bench = Workbench(self._fetch, device)

@@ -18,10 +18,12 @@ def main() -> None:
     """Joins the leader's process group and takes part in its trainings."""
     import torch
 
+    from hammingbox.running.freed_memory import keep_freed_memory
     from hammingbox.running.training_processes import join
     from hammingbox.training.loop import serve
     from hammingbox.training.process_group import ProcessGroup
 
+    keep_freed_memory()
     settings = json.loads(sys.stdin.buffer.readline())
     torch.set_num_threads(1)
     answers = os.fdopen(os.dup(1), "wb")

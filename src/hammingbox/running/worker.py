@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from shutil import rmtree
 from typing import IO, Any
 
+from hammingbox.running.freed_memory import keep_freed_memory
 from hammingbox.running.shared_tables import fetch_table
 from hammingbox.running.workbench import Workbench, own_versions, packed_error
 
@@ -56,6 +57,7 @@ def _read(file: IO[bytes], size: int) -> bytes:
 
 def main() -> None:
     """Serves one driver until it closes the pipe or dies."""
+    keep_freed_memory()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a model prints must not come between answers
     inbox: SimpleQueue[tuple[Any, ...]] = SimpleQueue()
