@@ -2,21 +2,32 @@
 
     python benchmarks/executors.py [--only processes,ray,driver,ray-driver] [--attacks auto,gga] [--data splice,ips]
 
-Everything is a ratio of runs on the same rows in one go (`--rows`), each executor already started and its batches of
-equal size. A ratio needs two idle cores. Records of all executors are compared; the script ends with 1 if they differ.
+Everything is a ratio of runs on the same rows (`--rows`), each executor already started and its batches of equal size.
+What starting costs is not counted: importing, sending the victim, and the first run. What each run costs is: packing
+it, handing out its batches, taking the results. The executors take turns, and medians of the turns count; a run that
+is shorter than a second and a half is repeated in its turn. A ratio of seconds needs two idle cores. Beside it are
+ratios of processor time, of this process and its workers together, which other programs change less. Records of all
+executors are compared; the script ends with 1 if they differ. As in the program, freed memory is kept; with
+`GLIBC_TUNABLES=` in the environment it is not.
+
 `driver` and `ray-driver` measure how many rows the driver can record, in a second and in a second of its own processor
 time, which other load on the machine changes little. Ray is started here.
 """
 
 import argparse
 import logging
+import math
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import fields
+from contextlib import ExitStack
+from dataclasses import dataclass, fields
+from itertools import chain
 from pathlib import Path
+from statistics import median
 from time import perf_counter, process_time
 
+import psutil
 import torch
 from torch import Tensor
 
@@ -39,12 +50,15 @@ from hammingbox import (
     open_store,
 )
 from hammingbox.running.dispatch import CrewExecutor
+from hammingbox.running.freed_memory import keep_freed_memory
 from hammingbox.running.tasks import Task
 from hammingbox.victims.released import released_victim
 
 WANTED = {"auto": 1.7, "pcaa": 1.7, "gga": 1.6}
 MOST_OVERHEAD = 5.0
 BUDGET = 3
+LEAST_SECONDS = 1.5
+"""Of what is timed at once."""
 
 
 def victims(names: list[str]) -> dict[str, tuple[Victim, Task]]:
@@ -60,47 +74,90 @@ def victims(names: list[str]) -> dict[str, tuple[Victim, Task]]:
     return found
 
 
+@dataclass(frozen=True)
+class Spent:
+    """What a run took: seconds, and seconds of the processors of this process and of the workers."""
+
+    wall: float
+    processor: float
+
+
+def workers_here() -> list[psutil.Process]:
+    """The workers and actors that this process has started; a cluster's other processes are not among them."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        command = " ".join(process.cmdline())
+        if "hammingbox.running.worker" in command or command.startswith("ray::RayWorker"):
+            found.append(process)
+    return found
+
+
+def processor_seconds(processes: list[psutil.Process]) -> float:
+    """Seconds that some processes have used so far."""
+    return sum(times.user + times.system for times in (process.cpu_times() for process in processes))
+
+
 def timed(
-    executor: Executor, victim: Victim, data: Dataset, threat: ThreatModel, attack: str, size: int
-) -> tuple[float, Rows]:
-    """Seconds of a run, and what came out."""
-    begin = perf_counter()
-    found = evaluate(victim, data, threat, ATTACKS[attack](), batch_size=size, executor=executor)
-    return perf_counter() - begin, found.rows
+    executor: Executor, victim: Victim, data: Dataset, threat: ThreatModel, attack: str, size: int, times: int = 1
+) -> tuple[Spent, Rows]:
+    """What a run takes on average that is repeated a few times, and what came out."""
+    processes = [psutil.Process(), *workers_here()]
+    begin, before = perf_counter(), processor_seconds(processes)
+    for _ in range(times):
+        found = evaluate(victim, data, threat, ATTACKS[attack](), batch_size=size, executor=executor)
+    wall, processor = perf_counter() - begin, processor_seconds(processes) - before
+    return Spent(wall / times, processor / times), found.rows
 
 
 def equal(a: Rows, b: Rows) -> bool:
     return all(torch.equal(getattr(a, field.name), getattr(b, field.name)) for field in fields(Rows))
 
 
+HEAD = (
+    "data", "attack", "rows", "executor", "none, s", "one, s", "two, s", "two/one", "wanted", "overhead of one, %",
+    "processor time: none, s", "one, s", "two, s", "overhead of one, %",
+)  # fmt: skip
+
+
 def compare(kinds: dict[str, Callable[[int], CrewExecutor]], options: argparse.Namespace) -> bool:
     """One line per data set, attack and executor; whether all records agree."""
     agree = True
-    print(f"budget {BUDGET}, batches as with --workers, one thread each")
-    print("| data | attack | rows | executor | none, s | one, s | two, s | two/one | wanted | overhead of one, % |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
-    for kind, make in kinds.items():
-        with make(1) as one, make(2) as two:
-            for data, (victim, task) in victims(options.data).items():
-                part, threat = task.part("test", options.rows), ThreatModel(task.space(), BUDGET)
-                size = two.batch_size(len(part))
-                for executor in (one, two):
+    print(f"budget {BUDGET}, batches as with --workers, one thread each; medians of {options.repeats} turns")
+    print(f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}")
+    with ExitStack() as stack:
+        crews = {kind: [stack.enter_context(make(count)) for count in (1, 2)] for kind, make in kinds.items()}
+        executors = [Serial(), *chain.from_iterable(zip(*crews.values(), strict=True))]
+        for data, (victim, task) in victims(options.data).items():
+            part, threat = task.part("test", options.rows), ThreatModel(task.space(), BUDGET)
+            size = executors[-1].batch_size(len(part))
+            for executor in executors:
+                if isinstance(executor, CrewExecutor):
                     executor.start()
-                    timed(executor, victim, part, ThreatModel(threat.space, 0), "random", size)
-                for attack in options.attacks:
-                    seconds: list[list[float]] = [[], [], []]
-                    for _ in range(options.repeats):  # in turns, so that a slow minute hits all of them
-                        runs = [timed(e, victim, part, threat, attack, size) for e in (Serial(), one, two)]
-                        for times, (spent, rows) in zip(seconds, runs, strict=True):
-                            times.append(spent)
-                            agree &= equal(runs[0][1], rows)
-                    none, first, both = map(min, seconds)
-                    print(
-                        f"| {data} | `{attack}` | {len(part)} | {kind} | {none:.2f} | {first:.2f} | {both:.2f} "
-                        f"| {first / both:.2f} | {WANTED.get(attack, 0):.1f} | {100 * (first / none - 1):.1f} "
-                        f"(at most {MOST_OVERHEAD:.0f}) |",
-                        flush=True,
+            for attack in options.attacks:
+                # The first run is not counted: it sends the victim, and a process's first steps are slow.
+                first = [timed(executor, victim, part, threat, attack, size)[0].wall for executor in executors]
+                times = math.ceil(LEAST_SECONDS / min(first))
+                spent: dict[Executor, list[Spent]] = {executor: [] for executor in executors}
+                wanted: Rows | None = None
+                for turn in range(options.repeats):  # in turns, there and back, so that a slow minute hits all of them
+                    for executor in executors if turn % 2 == 0 else reversed(executors):
+                        found, rows = timed(executor, victim, part, threat, attack, size, times)
+                        spent[executor].append(found)
+                        wanted = wanted or rows
+                        agree &= equal(wanted, rows)
+                for kind, (one, two) in crews.items():
+                    walls, processors = (
+                        [median(getattr(each, field.name) for each in spent[who]) for who in (executors[0], one, two)]
+                        for field in fields(Spent)
                     )
+                    overheads = [100 * (one_worker / none - 1) for none, one_worker, _ in (walls, processors)]
+                    cells = (
+                        data, f"`{attack}`", len(part), kind, *(f"{seconds:.2f}" for seconds in walls),
+                        f"{walls[1] / walls[2]:.2f}", f"{WANTED.get(attack, 0):.1f}",
+                        f"{overheads[0]:.1f} (at most {MOST_OVERHEAD:.0f})",
+                        *(f"{seconds:.2f}" for seconds in processors), f"{overheads[1]:.1f}",
+                    )  # fmt: skip
+                    print(f"| {' | '.join(map(str, cells))} |", flush=True)
     print(f"records of all executors equal: {agree}")
     return agree
 
@@ -154,10 +211,11 @@ def main() -> None:
     ):
         parser.add_argument(f"--{name}", type=lambda text: text.split(","), default=default.split(","))
     parser.add_argument("--rows", type=int, default=192)
-    parser.add_argument("--repeats", type=int, default=3, help="of which the fastest counts")
+    parser.add_argument("--repeats", type=int, default=5, help="turns, of which the medians count")
     parser.add_argument("--driver-rows", type=int, default=20_000)
     options = parser.parse_args()
     torch.set_num_threads(1)
+    keep_freed_memory()
     kinds: dict[str, Callable[[int], CrewExecutor]] = {"processes": Processes}
     if {"ray", "ray-driver"} & set(options.only):
         import ray
