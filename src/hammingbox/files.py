@@ -300,7 +300,7 @@ class _LineGuard(io.RawIOBase):
         return len(content)
 
 
-def sha256(*parts: bytes) -> str:
+def sha256(*parts: bytes | memoryview) -> str:
     """Hex digest of the concatenation of some bytes."""
     digest = hashlib.sha256()
     for part in parts:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from hammingbox import (
     ATTACKS,
@@ -49,8 +48,10 @@ from toys.workers import (
     MovedVictim,
     OnceDyingVictim,
     RaisingVictim,
+    ScaledVictim,
     UnbuildableVictim,
     UnsendableVictim,
+    changing_victims,
 )
 
 
@@ -224,13 +225,14 @@ def test_large_tables_are_shared_and_parts_packed_once(schema: Schema, case: Cas
     data = Dataset(schema, ids, torch.zeros(rows, dtype=torch.int64))
     tables = SharedTables()
     try:
-        packing = Packing(tables.share)
+        packing = Packing(tables)
         spec = RunSpec(case[0].victim, data, case[2], ATTACKS["ga"]())
         parcel = packing.pack(spec)
         assert sum(map(len, parcel.parts.values())) < 100_000, "the table is not among what is sent"
         assert len(parcel.run) < 3_000
         again = packing.pack(RunSpec(case[0].victim, data, case[2], ATTACKS["pcaa"]()))
-        assert all(again.parts[key] is content for key, content in parcel.parts.items())
+        assert again.parts == parcel.parts
+        assert len(list(tables.folder.iterdir())) == 3, "ids, labels and numbers"
         parts = {key: unpack(content, fetch_table, {}) for key, content in parcel.parts.items()}
         found = unpack(parcel.run, fetch_table, parts)
         for field in fields(Dataset):
@@ -242,6 +244,9 @@ def test_large_tables_are_shared_and_parts_packed_once(schema: Schema, case: Cas
         with torch.no_grad():
             case[0].victim.get_parameter("body.4.bias").add_(1)
         assert set(packing.pack(spec).parts) != set(parcel.parts), "changed weights are sent again"
+        few = RunSpec(case[0].victim, case[1].take(slice(1, 9)), case[2], ATTACKS["ga"]())
+        assert packing.pack(few).parts == packing.pack(few).parts, "rows of a larger table are sent once, too"
+        assert list(tables.folder.iterdir()) == [], "tables that nobody needs are given back"
     finally:
         tables.close()
 
@@ -253,9 +258,10 @@ def test_a_table_beyond_memory_travels_batch_by_batch(schema: Schema, case: Case
     file = ArrayFile(5, ids.numpy().dtype)
     file.append(ids.numpy())
     data = Dataset(schema, torch.from_numpy(file.mapped()), torch.zeros(rows, dtype=torch.int64))
-    shared: list[Tensor] = []
-    parcel = Packing(shared.append).pack(RunSpec(case[0].victim, data, case[2], ATTACKS["ga"]()))
-    assert shared == [], "no table is put into shared memory"
+    tables = SharedTables()
+    parcel = Packing(tables).pack(RunSpec(case[0].victim, data, case[2], ATTACKS["ga"]()))
+    assert list(tables.folder.iterdir()) == [], "no table is put into shared memory"
+    tables.close()
     assert sum(map(len, parcel.parts.values())) < 100_000
     bench, places = Workbench(fetch_table), torch.tensor([3, 199_999, 4])
     bench.prepare(parcel.parts, parcel.run, list(parcel.parts))
@@ -267,6 +273,35 @@ def test_a_table_beyond_memory_travels_batch_by_batch(schema: Schema, case: Case
     assert pack_rows(case[1], places) is None, "workers have the rows of a table in memory"
 
 
+def test_a_victim_that_changed_is_sent_again(case: Case, two: Processes) -> None:
+    for victim, change in changing_victims():
+        found = []
+        for _ in range(2):
+            found.append(run(victim, case, two, batch_size=8).rows)
+            same_rows(found[-1], run(victim, case, batch_size=8).rows)
+            change()
+        assert not torch.equal(found[0].clean_logits, found[1].clean_logits), "or nothing was tested"
+
+
+def test_shared_memory_is_given_back(case: Case) -> None:
+    """Neither the folder nor a worker keeps what an earlier run needed."""
+    scaled = ScaledVictim()
+    with Processes(1) as executor:
+        crew: Any = executor.crew()
+
+        def held() -> tuple[int, int]:
+            """Tables in shared memory, and those that the worker has mapped."""
+            maps = Path(f"/proc/{crew._workers[0].process.pid}/maps").read_text().splitlines()
+            return len(list(crew._tables.folder.iterdir())), sum(str(crew._tables.folder) in line for line in maps)
+
+        for _ in range(3):
+            run(scaled, case, executor)
+            assert held() == (1, 1)
+            scaled.turn()
+        run(case[0].victim, case, executor)
+        assert held() == (0, 0)
+
+
 def test_devices_are_spread_over_workers(case: Case, tmp_path: Path) -> None:
     assert spread("cuda", 3, gpus=2) == ("cuda:0", "cuda:1", "cuda:0")
     assert spread("cuda:1", 2, gpus=2) == ("cuda:1", "cuda:1")
@@ -274,7 +309,7 @@ def test_devices_are_spread_over_workers(case: Case, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected a GPU"):
         spread("cuda", 2, gpus=0)
     tables = SharedTables()
-    parcel = Packing(tables.share).pack(RunSpec(MovedVictim(tmp_path), case[1], case[2], ATTACKS["ga"]()))
+    parcel = Packing(tables).pack(RunSpec(MovedVictim(tmp_path), case[1], case[2], ATTACKS["ga"]()))
     for device in ("cuda:0", "cuda:1"):
         Workbench(fetch_table, device).prepare(parcel.parts, parcel.run, list(parcel.parts))
     tables.close()

@@ -3,6 +3,7 @@
 import platform
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic, sleep
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +23,14 @@ from hammingbox import (
 from hammingbox.running import ray_cluster
 from toys import Case, same_rows
 from toys.tools import load_tool
-from toys.workers import FaultingVictim, OnceDyingVictim, RaisingVictim, UnsendableVictim
+from toys.workers import (
+    FaultingVictim,
+    OnceDyingVictim,
+    RaisingVictim,
+    ScaledVictim,
+    UnsendableVictim,
+    changing_victims,
+)
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'hammingbox[ray]'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of Ray itself
@@ -88,6 +96,43 @@ def test_rows_that_raise_and_actors_that_die(case: Case, executor: RayCluster, t
 def test_actors_keep_freed_memory(case: Case, executor: RayCluster, tmp_path: Path) -> None:
     evaluate(FaultingVictim(tmp_path / "faults"), *case[1:], ATTACKS["random"](), executor=executor)
     assert int((tmp_path / "faults").read_text()) < 512, "or every step is given its memory anew"
+
+
+def test_a_victim_that_changed_is_sent_again(case: Case, executor: RayCluster) -> None:
+    for victim, change in changing_victims():
+        for _ in range(2):
+            found = evaluate(victim, *case[1:], ATTACKS["ga"](), batch_size=8, executor=executor)
+            same_rows(found.rows, evaluate(victim, *case[1:], ATTACKS["ga"](), batch_size=8).rows)
+            change()
+
+
+def test_memory_of_the_cluster_is_given_back(case: Case, cluster: Any) -> None:
+    """Neither the driver nor an actor refers to what an earlier run needed."""
+    scaled = ScaledVictim()
+
+    def is_there(name: str) -> bool:
+        """Whether the driver, who owns an object, knows of anybody who refers to it, actors included."""
+        return name.encode() in ray._private.worker.global_worker.core_worker.get_all_reference_counts()
+
+    def is_gone(names: list[str]) -> bool:
+        """Whether all of them are after at most twenty seconds: actors give back when they have a moment."""
+        until = monotonic() + 20
+        while (found := any(map(is_there, names))) and monotonic() < until:
+            sleep(0.1)
+        return not found
+
+    earlier: list[str] = []
+    with RayCluster(cluster.address, workers=1) as executor:
+        crew: Any = executor.crew()
+        for _ in range(3):
+            evaluate(scaled, *case[1:], ATTACKS["random"](), executor=executor)
+            (name,) = (ref.hex() for ref in crew._tables.refs.values())
+            assert is_there(name)
+            assert is_gone(earlier)
+            earlier.append(name)
+            scaled.turn()
+        evaluate(case[0].victim, *case[1:], ATTACKS["random"](), executor=executor)
+        assert is_gone(earlier)
 
 
 def test_a_node_that_disappears(case: Case, cluster: Any, executor: RayCluster) -> None:

@@ -4,12 +4,15 @@ import os
 import resource
 import signal
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
-from hammingbox.types import Ids, Logits
+from hammingbox import BlackBox, Victim
+from hammingbox.types import Embedded, Ids, Logits
 from toys import ToyVictim
 
 CARDINALITIES = (3, 2, 5, 3, 4)
@@ -91,6 +94,50 @@ class MovedVictim(ToyVictim):
     def to(self, *args: Any, **kwargs: Any) -> "MovedVictim":
         (self.folder / str(args[0])).touch()
         return self
+
+
+class ScaledVictim(ToyVictim):
+    """Its answers are scaled by the end of a buffer so large that workers read it from shared memory."""
+
+    def __init__(self) -> None:
+        super().__init__(CARDINALITIES)
+        self.register_buffer("scale", torch.ones(2**19))
+
+    def head(self, embedded: Embedded, ids: Ids) -> Logits:
+        return super().head(embedded, ids) * self.get_buffer("scale")[-1]
+
+    def turn(self) -> None:
+        """Turns all answers around."""
+        self.get_buffer("scale").neg_()
+
+
+class Rule:
+    """A model without weights that looks at one column."""
+
+    def __init__(self) -> None:
+        self.column = 0
+
+    def predict_proba(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        odd = rows[:, self.column] % 2
+        return np.stack([0.7 - 0.4 * odd, 0.2 + 0.4 * odd, np.full(len(rows), 0.1)], 1)
+
+    def fit_again(self) -> None:
+        """Looks at another column from now on."""
+        self.column += 1
+
+
+def changing_victims() -> Iterator[tuple[Victim, Callable[[], None]]]:
+    """Victims that somebody trains or fits further, and what does it."""
+    trained, scaled, rule = ToyVictim(CARDINALITIES), ScaledVictim(), Rule()
+
+    def train() -> None:
+        with torch.no_grad():
+            for parameter in trained.parameters():
+                parameter.neg_()
+
+    yield trained, train
+    yield scaled, scaled.turn
+    yield BlackBox(rule.predict_proba, name="the same name"), rule.fit_again
 
 
 class FaultingVictim(ToyVictim):

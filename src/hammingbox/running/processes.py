@@ -139,7 +139,7 @@ class _ProcessCrew(Crew):
     def __init__(self, devices: tuple[str | None, ...]) -> None:
         self._inbox: SimpleQueue[tuple[_Worker, tuple[Any, ...] | None]] = SimpleQueue()
         self._tables = SharedTables()
-        self._packing = Packing(self._tables.share)
+        self._packing = Packing(self._tables)
         self._parcel: Parcel | None = None
         self._failed_starts = 0
         self._workers = [self._start(place, device) for place, device in enumerate(devices)]

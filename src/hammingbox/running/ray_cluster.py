@@ -11,6 +11,7 @@ import warnings
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -177,6 +178,25 @@ class _Actor:
         return self.is_ready and len(self.tickets) < depth_of(self.last)
 
 
+class _ClusterTables:
+    """Large tensors in the cluster's memory."""
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+        self._numbers = count()
+        self.refs: dict[int, Any] = {}
+
+    def share(self, tensor: Tensor) -> int:
+        """Puts a tensor into the cluster; its number names it."""
+        number = next(self._numbers)
+        self.refs[number] = self._ray.put(tensor.numpy())
+        return number
+
+    def forget(self, number: int) -> None:
+        """Ray gives the memory back when nobody refers to it: neither the driver nor an actor's run."""
+        del self.refs[number]
+
+
 class _RayCrew(Crew):
     """The actors of an executor. It does not refer to the executor, so that nobody keeps them for nothing."""
 
@@ -188,8 +208,8 @@ class _RayCrew(Crew):
         if there == 0 and kind == "GPU":
             raise WorkerError("expected GPUs in the Ray cluster for --device cuda, got none. Use --device cpu.")
         self.platforms: set[str] = set()
-        self._packing = Packing(self._share)
-        self._tables: dict[int, Any] = {}
+        self._tables = _ClusterTables(ray)
+        self._packing = Packing(self._tables)
         self._parts: dict[Key, Any] = {}
         self._parcel: Parcel | None = None
         self._failed_starts = 0
@@ -205,11 +225,6 @@ class _RayCrew(Crew):
         handle = kind.remote("cuda" if gpus else self._device, [*filter(None, sys.path), str(Path.cwd())])
         return _Actor(handle, handle.hello.remote())
 
-    def _share(self, tensor: Tensor) -> int:
-        number = len(self._tables)
-        self._tables[number] = self._ray.put(tensor.numpy())
-        return number
-
     def prepare(self, spec: RunSpec) -> None:
         """Puts what is new of a run into the cluster and tells every actor about it."""
         self._alone_since = monotonic()  # nobody looked for actors between two runs
@@ -224,7 +239,7 @@ class _RayCrew(Crew):
 
     def _tell(self, actor: _Actor, parcel: Parcel) -> None:
         new = {key: part for key, part in self._parts.items() if key not in actor.held}
-        told = actor.handle.prepare.remote(new, parcel.run, list(parcel.parts), self._tables)
+        told = actor.handle.prepare.remote(new, parcel.run, list(parcel.parts), self._tables.refs)
         actor.prepared[told] = parcel.number
         actor.held = set(parcel.parts)
 

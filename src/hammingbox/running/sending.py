@@ -1,5 +1,7 @@
 """What is sent to workers: a run in a few hundred bytes, and its large parts (victim, data, space) once per worker.
 
+Parts are told apart by their content: a victim that was trained or fitted further between two runs is sent again.
+
 Values travel between processes of one user's own program, which is the only place where this package pickles anything:
 no file and no stranger's bytes are ever unpickled. A victim of a file is sent as what was read from it.
 """
@@ -9,29 +11,40 @@ import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import cloudpickle
 import torch
 from torch import Tensor
 
-from hammingbox.data.dataset import Dataset
 from hammingbox.errors import InputError
+from hammingbox.files import sha256
 from hammingbox.running.attempts import reason_of
 from hammingbox.running.carried_rows import is_carried, without_rows
 from hammingbox.running.run_spec import RunSpec
-from hammingbox.victims.checkpoint import weights_digest
 
-Share = Callable[[Tensor], Any]
-"""Puts a large tensor where every worker can read it, and gives back what names it there."""
+
+@runtime_checkable
+class Tables(Protocol):
+    """Memory that every worker can read."""
+
+    def share(self, tensor: Tensor) -> Any:
+        """Puts a large tensor there; what is given back names it."""
+
+    def forget(self, name: Any) -> None:
+        """Gives the memory of a tensor back; workers that read it keep it as long as they need it."""
+
+
 Fetch = Callable[[Any], Tensor]
-"""Finds a tensor by what `Share` gave back."""
+"""Finds a tensor by what `Tables.share` gave back."""
 
 SHARED = 2**20
 """Bytes from which a tensor is shared and not copied to every worker."""
 
-Key = tuple[str, int, str]
-"""What identifies a part: what it is, which object, and the weights it has now."""
+_WHOLE = (torch.uint8, torch.int16, torch.int32, torch.int64)
+
+Key = tuple[str, str]
+"""What identifies a part: what it is, and the hash of its content."""
 
 
 @dataclass(frozen=True)
@@ -50,42 +63,45 @@ class Parcel:
 
 
 class Packing:
-    """Packs runs one after the other; what two runs share is packed once.
+    """Packs runs one after the other. A table that two runs share is shared once, and forgotten with the last of them.
 
     Args:
-        share: for large tensors.
+        tables: for large tensors.
     """
 
-    def __init__(self, share: Share) -> None:
-        self._share = share
-        self._held: dict[Key, tuple[object, bytes]] = {}
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._shared: dict[str, Any] = {}
+        self._used: set[str] = set()
         self._numbers = count()
 
     def pack(self, spec: RunSpec) -> Parcel:
-        """The run as bytes. Parts of the run before that it does not have are forgotten.
+        """The run as bytes. Tables of earlier runs that it does not need are given back.
 
         Raises:
             InputError: the victim, the space, the goal or the method cannot be sent.
         """
-        parts = {
-            ("victim", id(spec.victim), weights_digest(spec.victim)): spec.victim,
-            ("data", id(spec.data), ""): spec.data,
-            ("space", id(spec.threat.space), ""): spec.threat.space,
-        }
-        # The objects are held with their bytes, so that no other object gets their identity.
-        self._held = {key: self._held.get(key) or (part, self._part(key[0], part)) for key, part in parts.items()}
-        names = {id(part): key for key, part in parts.items()}
+        self._used = set()
+        data = without_rows(spec.data) if is_carried(spec.data) else spec.data
+        parts: dict[Key, bytes] = {}
+        names: dict[int, Key] = {}
+        for what, part, sent in (
+            ("victim", spec.victim, spec.victim),
+            ("data", spec.data, data),
+            ("space", spec.threat.space, spec.threat.space),
+        ):
+            content = self._bytes(what, sent, {})
+            names[id(part)] = key = what, sha256(content)
+            parts[key] = content
         run = self._bytes("run", spec, names)
-        return Parcel({key: content for key, (_, content) in self._held.items()}, run, next(self._numbers))
+        for digest in self._shared.keys() - self._used:
+            self._tables.forget(self._shared.pop(digest))
+        return Parcel(parts, run, next(self._numbers))
 
-    def _part(self, what: str, part: object) -> bytes:
-        sent = without_rows(part) if isinstance(part, Dataset) and is_carried(part) else part
-        return self._bytes(what, sent)
-
-    def _bytes(self, what: str, value: object, names: Mapping[int, Key] | None = None) -> bytes:
+    def _bytes(self, what: str, value: object, names: Mapping[int, Key]) -> bytes:
         file = io.BytesIO()
         try:
-            _Pickler(file, self._share, names or {}).dump(value)
+            _Pickler(file, self._share, names).dump(value)
         except Exception as error:  # whatever an object of the user's raises when it is pickled
             kind = type(value.attack if isinstance(value, RunSpec) else value).__name__
             raise InputError(
@@ -95,11 +111,20 @@ class Packing:
             ) from error
         return file.getvalue()
 
+    def _share(self, tensor: Tensor) -> Any:
+        """The name of a large tensor, which has one for as long as runs need its content."""
+        content = tensor.reshape(-1).view(torch.uint8).numpy()
+        digest = sha256(f"{tensor.dtype} {tuple(tensor.shape)} ".encode(), content.data)
+        self._used.add(digest)
+        if digest not in self._shared:
+            self._shared[digest] = self._tables.share(tensor)
+        return self._shared[digest]
+
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     """Names parts and shared tensors in place of their content."""
 
-    def __init__(self, file: io.BytesIO, share: Share, names: Mapping[int, Key]) -> None:
+    def __init__(self, file: io.BytesIO, share: Callable[[Tensor], Any], names: Mapping[int, Key]) -> None:
         super().__init__(file)
         self._share, self._names = share, names
 
@@ -114,6 +139,13 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
             if value.nbytes >= SHARED:
                 return "tensor", self._share(value.contiguous())
         return None
+
+    def reducer_override(self, value: Any) -> Any:
+        """Small tables of whole numbers as arrays: torch writes addresses too, and equal tables would seem changed."""
+        is_table = type(value) is Tensor and value.device.type == "cpu" and value.layout == torch.strided
+        if is_table and value.dtype in _WHOLE and value.untyped_storage().nbytes() == value.nbytes:
+            return torch.from_numpy, (value.numpy(),)
+        return super().reducer_override(value)
 
 
 class _Unpickler(pickle.Unpickler):

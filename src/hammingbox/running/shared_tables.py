@@ -32,6 +32,10 @@ class SharedTables:
         tensor.detach().reshape(-1).view(torch.uint8).numpy().tofile(path)
         return str(path), str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape)
 
+    def forget(self, name: Any) -> None:
+        """Removes a tensor; processes that have mapped it keep it until they drop it."""
+        Path(name[0]).unlink(missing_ok=True)
+
     def close(self) -> None:
         """Removes the folder; processes that have mapped a tensor keep it."""
         rmtree(self.folder, ignore_errors=True)
