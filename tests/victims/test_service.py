@@ -122,6 +122,10 @@ def test_a_service_that_fails_now_and_then_is_asked_again(server: Server, tmp_pa
         (lambda body: (500, {}), r"to answer within 2 s, got HTTP 500 .* in 3 attempts"),
         (lambda body: (404, {}), r"got HTTP 404 .*Check the address"),
         (lambda body: (302, {}), r"got HTTP 302"),
+        (
+            lambda body: (422, {"detail": "age is a text"}),
+            r"got HTTP 422 .* \('\{.detail.: .age is a text.\}'\)\. Check",
+        ),
         (lambda body: (200, b"<html>"), r'to answer \{"probabilities"'),
         (lambda body: (200, [1, 2]), r"TypeError|AttributeError"),
         (lambda body: (200, {"probabilities": [[0.5, 0.5]] * 9}), r"got shape \(9, 2\)"),
@@ -145,7 +149,7 @@ def test_a_service_that_breaks_down_keeps_what_was_answered(server: Server, tmp_
     victim = service(server, tmp_path)
     victim(ROWS[:2])
     server.answer = lambda body: (500, {})
-    with pytest.raises(hb.VictimError, match="What it answered before is kept"):
+    with pytest.raises(hb.VictimError, match="what it answered before is kept"):
         victim(ROWS)
     assert victim(ROWS[:2]).shape == (2, 2)
     assert len(victim.cache) == 2
@@ -180,8 +184,25 @@ def test_another_model_behind_the_same_address(server: Server, tmp_path: Path) -
     versions = iter(["1", "1", "2"])
     server.answer = lambda body: (200, {"probabilities": probabilities(body["rows"]), "model": next(versions)})
     victim = service(server, tmp_path)
-    with pytest.raises(hb.VictimError, match="of the model '1', got some of '2'"):
+    with pytest.raises(hb.VictimError, match=r"of the model '1' from .*, got some of '2'\. Give the new"):
         victim(ROWS)
+
+
+def test_another_model_between_two_runs(server: Server, tmp_path: Path) -> None:
+    """Answers of two models never mix, even if both answer the first row alike."""
+    server.answer = lambda body: (200, {"probabilities": probabilities(body["rows"]), "model": "May"})
+    service(server, tmp_path)(ROWS[:2])
+    service(server, tmp_path)
+    others: list[dict[str, Any]] = [{"model": 2}, {}]
+    for other in others:
+
+        def answer(body: dict[str, Any], other: dict[str, Any] = other) -> tuple[int, Any]:
+            return 200, {"probabilities": probabilities(body["rows"])} | other
+
+        server.answer = answer
+        with pytest.raises(hb.VictimError, match=r"of the model 'May' .* delete .*answers\.sqlite"):
+            service(server, tmp_path)
+    service(server, tmp_path / "other", name="another")
 
 
 def test_tokens_are_sent_and_not_written(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,6 +210,10 @@ def test_tokens_are_sent_and_not_written(server: Server, tmp_path: Path, monkeyp
     service(server, tmp_path)
     assert server.headers[0]["Authorization"] == "Bearer secret"
     assert b"secret" not in (tmp_path / "answers.sqlite").read_bytes()
+    server.answer = lambda body: (401, {"detail": "secret is no token"})
+    with pytest.raises(hb.VictimError, match=r"HTTP 401 .*\.\.\. is no token") as seen:
+        service(server, tmp_path / "new")
+    assert "secret" not in str(seen.value)
     for url in ("http://user:pass@host/x", "http://", "http://[::1", "ftp://host"):
         with pytest.raises(hb.InputError, match="expected an address"):
             Service(url, SCHEMA)

@@ -35,11 +35,28 @@ class AnswerCache:
                     "CREATE TABLE IF NOT EXISTS answers (row BLOB PRIMARY KEY, probabilities BLOB NOT NULL) "
                     "WITHOUT ROWID"
                 )
+                self._connection.execute(
+                    "CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
+                )
         except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from error
 
     def __len__(self) -> int:
         return int(self._run("SELECT count(*) FROM answers").fetchone()[0])
+
+    @property
+    def model(self) -> str | None:
+        """What the service called the model that answered; None if it never said so."""
+        found = self._run("SELECT value FROM about WHERE name = 'model'").fetchone()
+        return None if found is None else str(found[0])
+
+    def note_model(self, model: str) -> None:
+        """Keeps what the service calls its model."""
+        try:
+            with self._connection:
+                self._connection.execute("INSERT OR REPLACE INTO about VALUES ('model', ?)", (model,))
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Array]:
         """The known answers to some rows."""

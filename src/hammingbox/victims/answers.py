@@ -145,7 +145,8 @@ def class_order(
         if texts != [str(place) for place in range(len(names))] and texts != ["False", "True"]:
             raise InputError(
                 f"expected a model of the classes {', '.join(names[:12])}, got one of {', '.join(texts[:12])}. "
-                "Pass `classes`: the classes of the table in the order of the model's columns."
+                "Let both have the same names, or pass `classes` in Python: the classes of the table in the order of "
+                "the model's columns."
             )
     return None
 

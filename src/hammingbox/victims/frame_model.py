@@ -101,9 +101,13 @@ class FrameModel(Victim):
         except (Exception, SystemExit) as error:  # whatever a model of somebody else raises
             reason = " ".join(str(error).split())[:_LONGEST_REASON].rstrip(".")
             raise VictimRaisedError(
-                f"expected the model to answer {len(ids)} rows, got {type(error).__name__}: {reason}. "
+                f"expected the model to answer {_rows(len(ids))}, got {type(error).__name__}: {reason}. "
                 f"It was given {_outline(table)} Give it the types of its training: `like`, or a columns file."
             ) from error
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'s' * (count != 1)}"
 
 
 def model_victim(

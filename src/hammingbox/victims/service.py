@@ -40,6 +40,8 @@ TOKEN_VARIABLE = "HAMMINGBOX_SERVICE_TOKEN"
 """Environment variable whose value is sent as a bearer token. It is never recorded."""
 _LARGEST_REPLY = 256 * 2**20
 _LONGEST_PAUSE = 60.0
+_LONGEST_REASON = 200
+"""Bytes of what a service says about an error."""
 _SAME = 1e-6
 """Answers to one row differ by less than this between batches."""
 
@@ -151,6 +153,7 @@ class Service(Victim):
         self._first = first_row(self.schema).astype("<i8")
         key = self._first.tobytes()
         self._expected: Array | None = self.cache.find([key]).get(key)
+        self._model = self.cache.model
         is_new = self._expected is None
         self._ask(self._first[:0])
         if is_new and self._expected is not None:
@@ -191,18 +194,25 @@ class Service(Victim):
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError) as error:
             raise VictimError(
                 f'expected {self.url} to answer {{"probabilities": [[...], ...]}}, got '
-                f"{reply[:80].decode(errors='replace')!r} ({type(error).__name__})."
+                f"{reply[:80].decode(errors='replace')!r} ({type(error).__name__}). "
+                "Check the address, and that the service answers as agreed."
             ) from error
         count = len(self.schema.classes)
         if found.shape != (rows, count):
             raise VictimError(
-                f"expected {self.url} to answer {rows} rows with {count} probabilities each, got shape {found.shape}. "
-                f"Let it answer one list per row, with a probability for every class "
+                f"expected {self.url} to answer {rows} row{'s' * (rows != 1)} with {count} probabilities each, got "
+                f"shape {found.shape}. Let it answer one list per row, with a probability for every class "
                 f"({', '.join(self.schema.classes[:12])})."
             )
-        if self._model is not None and model != self._model:
-            raise VictimError(f"expected answers of the model {self._model!r}, got some of {model!r}. Start anew.")
-        self._model = model
+        named = None if model is None else model if isinstance(model, str) else json.dumps(model)
+        if self._model is not None and named != self._model:
+            raise VictimError(
+                f"expected answers of the model {self._model!r:.80} from {self.url}, got some of {named!r:.80}. Give "
+                f"the new model another --model-name and folder, or delete {self.cache_path}."
+            )
+        if self._model is None and named is not None:
+            self.cache.note_model(named)
+        self._model = named
         Answers(self.schema, None, "probabilities").read(found, rows)  # finite, and sums of 1
         if classes is None:
             self.notes = (classes_not_named(self.schema),)
@@ -227,9 +237,10 @@ class Service(Victim):
                 reason = f"HTTP {error.code} {error.reason}"
                 with error:
                     wait = error.headers.get("Retry-After", "")
+                    said = _beginning(error)
                 if error.code != 429 and error.code < 500:
                     raise VictimError(
-                        f"expected {self.url} to answer, got {reason}. Check the address, the columns, and "
+                        f"expected {self.url} to answer, got {reason}{said}. Check the address, the columns, and "
                         f"{TOKEN_VARIABLE} if it needs a token."
                     ) from error
                 if wait.isdigit():
@@ -238,7 +249,8 @@ class Service(Victim):
                 reason = str(getattr(error, "reason", "") or error) or type(error).__name__
         raise VictimError(
             f"expected {self.url} to answer within {self.patience.timeout:g} s, got {reason} in "
-            f"{self.patience.attempts} attempts. What it answered before is kept: the same command goes on from there."
+            f"{self.patience.attempts} attempts. Check the address and that the service is up; what it answered before "
+            "is kept: the same command goes on from there."
         )
 
     def _once(self, body: bytes) -> bytes:
@@ -253,6 +265,18 @@ class Service(Victim):
         if len(content) > _LARGEST_REPLY:
             raise VictimError(f"expected a reply of at most {_LARGEST_REPLY // 2**20} MiB from {self.url}, got more.")
         return bytes(content)
+
+
+def _beginning(error: urllib.error.HTTPError) -> str:
+    """What a service says about an error, in brackets: often which column it does not like."""
+    try:
+        text = " ".join(error.read(_LONGEST_REASON).decode(errors="replace").split())
+    except (OSError, http.client.HTTPException):
+        return ""
+    token = os.environ.get(TOKEN_VARIABLE)
+    if token:
+        text = text.replace(token, "...")  # some services repeat what they were sent
+    return f" ({text!r})" if text else ""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
