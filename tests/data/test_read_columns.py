@@ -115,8 +115,11 @@ def test_without_pyarrow_parquet_names_the_extra(tmp_path: Path, monkeypatch: py
 
 
 def test_a_column_that_does_not_exist_is_named() -> None:
-    with pytest.raises(HammingboxError, match=r"column of the frame \(aa, b\), got 'a'\. Did you mean 'aa'"):
-        read_columns({"aa": [1], "b": [2]}).column("a")
+    frame = read_columns({"aa": [1], "b": [2]})
+    with pytest.raises(HammingboxError, match=r"label column of the frame \(aa, b\), got 'a'\. Did you mean 'aa'"):
+        frame.column("a", kind="label column")
+    with pytest.raises(HammingboxError, match=r"expected a column 'a' in the frame, .* Add the column.* mean 'aa'"):
+        frame.column("a")
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,10 @@ BAD_TOML = {
     ),
     "another policy": ("label='y'\nunknown='skip'\n[[columns]]\nname='a'\n", "policy for unknown values .* 'skip'"),
     "the label as a feature": ("label='y'\n[[columns]]\nname='y'\n", "features without the label 'y'"),
-    "a column the file lacks": ("label='y'\n[[columns]]\nname='aa'\n", "got 'aa'. Did you mean 'a'"),
+    "a column the file lacks": (
+        "label='y'\n[[columns]]\nname='aa'\n",
+        r"column 'aa' in .* without it.* Did you mean 'a'",
+    ),
     "text in a column of bins": ("label='y'\n[[columns]]\nname='t'\nbins=[2]\n", r"column 't' \(< 2, >= 2\), got 'u'"),
     "another label": ("label='t'\n[[columns]]\nname='a'\n", "the label of the schema, 't', got 'y'"),
 }

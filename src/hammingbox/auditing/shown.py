@@ -29,7 +29,9 @@ def headline_of(by_budget: Mapping[int, ClassRates]) -> str:
     parts = [f"{_rate_at(by_budget[budget], line.name)} at budget {budget}" for budget in _ends(by_budget)]
     becomes = " or ".join(name for name, _ in line.becomes[:_BECOMES_SHOWN]) or "another class"
     able = "" if line.attacked == line.correct else " and that can be attacked"
-    return f"{line.name} -> {becomes}: {', '.join(parts)} of the {line.attacked:,} rows that the model gets right{able}"
+    those = "row" if line.attacked == 1 else "rows"
+    rates = ", ".join(parts)
+    return f"{line.name} -> {becomes}: {rates} of the {line.attacked:,} {those} that the model gets right{able}"
 
 
 def html_by_class(by_budget: Mapping[int, ClassRates], title: str, notes: Sequence[str]) -> str:

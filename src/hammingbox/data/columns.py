@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Int
 
 from hammingbox.data.mapped import MAPPED_CELLS, ArrayFile
-from hammingbox.errors import FileError, unknown_name
+from hammingbox.errors import FileError, InputError, did_you_mean, unknown_name
 
 Codes = Int[np.ndarray, "rows"]
 Counts = Int[np.ndarray, "values"]
@@ -79,19 +79,24 @@ class Columns:
         """The number of rows."""
         return len(self.columns[0].codes)
 
-    def column(self, name: str, *, kind: str = "column") -> Column:
+    def column(self, name: str, *, kind: str = "") -> Column:
         """The column with a name.
 
         Args:
             name: of the column.
-            kind: what the column is called in the error message.
+            kind: what a user calls a column that only they name; "" for one that a schema or another file has.
 
         Raises:
             InputError: there is no such column.
         """
-        if name not in self._by_name:
+        if name in self._by_name:
+            return self._by_name[name]
+        if kind:
             raise unknown_name(f"{kind} of {self.source}", name, self._by_name)
-        return self._by_name[name]
+        raise InputError(
+            f"expected a column {name!r} in {self.source}, got a table without it. Add the column, or leave it out of "
+            f"the schema file.{did_you_mean(name, self._by_name)}"
+        )
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
