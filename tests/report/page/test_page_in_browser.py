@@ -211,7 +211,8 @@ def test_order(page: Page, folder: Path) -> None:
 
 def test_the_keyboard_reaches_everything_in_order(page: Page, folder: Path) -> None:
     show(page, folder)
-    page.run("scrollTo(0, 0); document.activeElement.blur()")
+    # Newer browsers go on from the element that was focused last, or that the address names, and not from the top.
+    page.run("document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')")
     reached = []
     for _ in range(200):
         page.press("Tab")
