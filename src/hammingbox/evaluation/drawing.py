@@ -93,6 +93,9 @@ class Sample:
 def draw_rows(data: Dataset, draw: Draw) -> Dataset:
     """The rows of a split that a draw chooses.
 
+    Of a whole table pass the rows in the order of their source, `Splits.by_number`: `Splits.whole` has them in a random
+    order, and a draw with the seed of the split undoes it.
+
     Raises:
         InputError: the split has fewer rows.
     """

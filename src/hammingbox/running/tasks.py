@@ -129,7 +129,9 @@ class Task:
             InputError: no such part or class, or fewer rows.
         """
         # All rows are taken in the order of the file: stores and large tables are written and read from end to end.
-        in_order = draw.how == "all" and split == "all"
+        # A draw from all rows begins there, too. The parts hold them in a random order, and where this order and the
+        # draw had the same seed, the draw undid it and took equal beginnings: rows sorted by their first columns.
+        in_order = split == "all" and draw.how != "first"
         whole = self.splits.by_number() if in_order else self.whole(split)
         if positive is not None and positive not in whole.schema.classes:
             raise unknown_name("class", positive, whole.schema.classes)
