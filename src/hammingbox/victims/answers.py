@@ -76,6 +76,15 @@ class Answers:
         logits = decided(logits)
         return logits if self.order is None else logits[:, list(self.order)]
 
+    def kind_of(self, returned: Any, rows: int) -> Returns:
+        """Which of the ways a model answers in this is.
+
+        Raises:
+            VictimError: it is none.
+        """
+        found = _as_array(returned, rows)
+        return self.returns or _kind_of(found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found)
+
     def _of_labels(self, found: Array) -> Array:
         """Scores of a model that only names a class: 0 for that class, -1 for the others."""
         names = self.labels or self.schema.classes
@@ -102,6 +111,10 @@ class Answers:
                 f"({', '.join(self.schema.classes[:12])}), got {count}. "
                 "Name the label column the model was trained on, or a model of these classes."
             )
+
+
+NAMES_ONLY = "answers with the name of a class only: an attack sees whether it broke a row, not how close it came"
+"""The note about a model with hard labels."""
 
 
 def classes_not_named(schema: Schema) -> str:

@@ -11,7 +11,7 @@ from hammingbox.data.schema import Schema
 from hammingbox.data.values import MISSING, UNKNOWN
 from hammingbox.errors import HammingboxError, InputError, MissingColumnsError, VictimError, VictimRaisedError
 from hammingbox.types import Embedded, Ids, Logits
-from hammingbox.victims.answers import Answers, Returns, class_order, classes_not_named
+from hammingbox.victims.answers import NAMES_ONLY, Answers, Returns, class_order, classes_not_named
 from hammingbox.victims.frames import ColumnType, Container, Frames, text_of, types_of
 from hammingbox.victims.libraries.facts import ModelFacts
 from hammingbox.victims.trees.library_trees import library_trees
@@ -224,9 +224,12 @@ def _typed(columns: list[ColumnType], facts: ModelFacts, schema: Schema, like: A
 def _notes(victim: FrameModel, schema: Schema, found: Any, order: tuple[int, ...] | None) -> list[str]:
     """What is not obvious about how this model is asked."""
     notes = []
-    if order is None and victim.answers.labels != schema.classes:
+    kind = victim.answers.kind_of(found, 1)
+    if kind == "labels" and victim.answers.returns is None:  # a function; of an estimator its library says so
+        notes.append(NAMES_ONLY)
+    if kind != "labels" and order is None and victim.answers.labels != schema.classes:
         notes.append(classes_not_named(schema))
-    if (victim.answers.returns in (None, "positive") and getattr(found, "ndim", 2) == 1) or _one_column(found):
+    if kind == "positive" or (kind != "labels" and _one_column(found)):
         positive = schema.classes[-1 if order is None else order.index(len(order) - 1)]
         notes.append(f"answers with one number per row: the probability of {positive!r}")
     empty = [

@@ -203,6 +203,12 @@ def test_scores_and_hard_labels(german: Table) -> None:
     hard = hb.victim(Labels(), german.schema)
     assert torch.equal(hard(x).argmax(1), scores(x).argmax(1))
     assert any("name of a class" in note for note in hard.notes)
+    for shape in ((-1,), (-1, 1)):
+        function = hb.victim(lambda frame, s=shape: ridge.predict(frame[list(numbers)]).reshape(s), german.schema)
+        assert torch.equal(function(x).argmax(1), scores(x).argmax(1))
+        assert [note for note in function.notes if "name of a class" in note] == list(function.notes)
+    one = hb.victim(lambda frame: (frame["age"] / 200).to_numpy(), german.schema)
+    assert any("one number per row: the probability of 'good'" in note for note in one.notes)
 
 
 def test_functions_get_frames_as_pandas_reads_them(german: Table) -> None:

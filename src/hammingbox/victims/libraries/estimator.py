@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from hammingbox.errors import InputError
-from hammingbox.victims.answers import Returns
+from hammingbox.victims.answers import NAMES_ONLY, Returns
 from hammingbox.victims.libraries.facts import KnownType, ModelFacts
 from hammingbox.victims.trees.read_model import is_tree_model
 
@@ -68,8 +68,7 @@ def _question(model: Any) -> tuple[Callable[[Any], Any], Returns | None, tuple[s
         return model.predict_proba, "probabilities", ()
     if hasattr(model, "decision_function"):
         return model.decision_function, "logits", ("answers with scores (`decision_function`), not probabilities",)
-    note = "answers with the name of a class only: an attack sees whether it broke a row, not how close it came"
-    return model.predict, "labels", (note,)
+    return model.predict, "labels", (NAMES_ONLY,)
 
 
 def _is_regressor(model: Any) -> bool:
