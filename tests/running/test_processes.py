@@ -191,6 +191,10 @@ def test_errors_about_the_run_pass_through(case: Case, two: Processes) -> None:
         match=r"got UnsendableVictim: TypeError: cannot pickle .*\. Give its class a `__getstate__`.*leave out",
     ):
         run(UnsendableVictim(), case, two)
+    with MemoryStore() as store:
+        with pytest.raises(InputError, match="expected a victim that can be sent"):
+            evaluate_into(store, UnsendableVictim(), *case[1:], ATTACKS["ga"](), executor=two)
+        assert store.runs() == [], "no run is begun that nobody can compute"
     unbuildable = UnbuildableVictim()
     for _ in range(2):  # the second time nobody is sent it again, and what the other worker says is not mistaken
         with pytest.raises(InputError, match=r"expected to rebuild the victim in a worker, got OSError: the licence"):

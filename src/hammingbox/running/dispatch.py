@@ -134,6 +134,10 @@ class CrewExecutor(Executor):
         """Batches that several workers can share, the same for every number of them."""
         return min(most, max(_LEAST_ROWS, -(-rows // _BATCHES)))
 
+    def check(self, spec: RunSpec) -> None:
+        """Refuses what cannot be sent to the workers."""
+        self.crew().prepare(spec)
+
     def run(self, spec: RunSpec, batches: Iterable[Places]) -> Iterator[Outcome]:
         """Gives every worker a batch, and the next one as soon as there is room."""
         crew, attempts = self.crew(), Attempts(batches)

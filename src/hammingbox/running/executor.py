@@ -69,6 +69,13 @@ class Executor(ABC):
         """What differs from this process where rows are computed, see `hammingbox.evaluation.environment`."""
         return {}
 
+    def check(self, spec: RunSpec) -> None:  # noqa: B027
+        """Refuses a run that cannot be computed here, before anything of it is written.
+
+        Raises:
+            InputError: something of it cannot be sent to where rows are computed.
+        """
+
     def close(self) -> None:  # noqa: B027
         """Ends what was started; the executor starts it again when it is used again."""
 

@@ -175,6 +175,7 @@ def record_into(
     spec = RunSpec(checkpoint.victim, data, threat, attack, goal or AnyOther(), seed, size, memory)
     if len(data.numbers.unique()) < len(data):
         raise InputError("expected rows with distinct numbers, got repeats. Records are kept by row number.")
+    who.check(spec)
     run = _begin(store, spec, checkpoint, name, place, source, split)
     totals, seen = RunTotals(len(data.schema.classes)), torch.zeros(len(data), dtype=torch.bool, device="cpu")
 
