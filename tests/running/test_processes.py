@@ -357,7 +357,7 @@ def test_starts_that_fail_end_a_run_only_while_nobody_computes(
     crew._workers = [_Fake(is_ready=True), _Fake(1)]
     monkeypatch.setattr(processes._ProcessCrew, "_start", lambda _crew, place, _device: _Fake(place))
     rows = run(case[0].victim, case).rows.take(torch.arange(2))
-    answer = ("answer", 5, ([getattr(rows, field.name).numpy() for field in fields(rows)], 0.1))
+    answer = ("answer", 5, ([getattr(rows, field.name).numpy() for field in fields(rows)], 0.1, 0))
 
     def dies() -> None:
         crew._inbox.put((crew._workers[1], None))

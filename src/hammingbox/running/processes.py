@@ -166,7 +166,7 @@ class _ProcessCrew(Crew):
         """Gives a batch to the worker with the fewest."""
         worker = min(filter(_can_take, self._workers), key=lambda worker: len(worker.tickets))
         worker.tickets.append(ticket)
-        worker.send(("batch", ticket, places, rows))
+        worker.send(("batch", ticket, places.numpy(), rows))  # torch takes a while to pickle a tensor
 
     def wait(self) -> Report:
         """Waits for the next message of a worker that is still one of ours."""
@@ -194,9 +194,9 @@ class _ProcessCrew(Crew):
             worker.tickets.remove(ticket)
             if isinstance(answer, bytes):
                 return Raised(ticket, unpacked_error(answer))
-            arrays, worker.last = answer
+            arrays, worker.last, passes = answer
             self._failed_starts = 0  # the run goes on, whatever happens to a worker that is to join
-            return Computed(ticket, rows_of(arrays), worker.last)
+            return Computed(ticket, rows_of(arrays), worker.last, passes)
 
     def _replace(self, worker: _Worker) -> Died:
         """Starts a worker in place of a dead one.

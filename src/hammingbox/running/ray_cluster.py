@@ -137,15 +137,9 @@ class RayWorker:
             return packed_error(error)
         return None
 
-    def compute(self, places: Any, rows: Arrays | None) -> tuple[Answer, int]:
-        """A batch, with its rows where the table is not shared, and the passes that it took."""
-        passes = 0
-
-        def count(rows: int) -> None:
-            nonlocal passes
-            passes += rows
-
-        return self._bench.compute(torch.from_numpy(np.array(places)), rows, count), passes
+    def compute(self, places: Any, rows: Arrays | None) -> Answer:
+        """A batch, with its rows where the table is not shared."""
+        return self._bench.compute(torch.from_numpy(np.array(places)), rows)
 
     def _fetch(self, name: Any) -> Tensor:
         """A shared tensor. Tables of ids stay in the memory of the machine, which nobody may write to."""
@@ -271,7 +265,7 @@ class _RayCrew(Crew):
             except self._ray.exceptions.RayError as error:
                 return self._replace(actor, reason_of(error))
             if done[0] in actor.answers:
-                return self._answered(actor, done[0], *found)
+                return self._answered(actor, done[0], found)
             if done[0] in actor.prepared:
                 number = actor.prepared.pop(done[0])
                 # A run that was broken off is nobody's any more.
@@ -286,12 +280,12 @@ class _RayCrew(Crew):
                 self._tell(actor, self._parcel)
             return Passed(0)
 
-    def _answered(self, actor: _Actor, ref: Any, answer: Answer, passes: int) -> Report:
+    def _answered(self, actor: _Actor, ref: Any, answer: Answer) -> Report:
         ticket = actor.answers.pop(ref)
         actor.tickets.remove(ticket)
         if isinstance(answer, bytes):
             return Raised(ticket, unpacked_error(answer))
-        arrays, actor.last = answer
+        arrays, actor.last, passes = answer
         self._failed_starts = 0  # the run goes on, whatever happens to an actor that is to join
         return Computed(ticket, rows_of(arrays), actor.last, passes)
 

@@ -24,8 +24,9 @@ from hammingbox.victims.victim import Victim
 _EVERY = 0.5
 """Seconds between two messages about passes."""
 
-Answer = tuple[list[np.ndarray[Any, np.dtype[Any]]], float] | bytes
-"""What became of a batch: the fields of its rows and the seconds it took, or a pickled error."""
+Answer = tuple[list[np.ndarray[Any, np.dtype[Any]]], float, int] | bytes
+"""What became of a batch: the fields of its rows, the seconds it took, and the passes that nobody was told about; or a
+pickled error."""
 
 
 @dataclass
@@ -73,14 +74,15 @@ class Workbench:
         return part
 
     def compute(
-        self, places: Places, sent: Arrays | None = None, on_passes: Callable[[int], None] = lambda _passes: None
+        self, places: Places, sent: Arrays | None = None, on_passes: Callable[[int], None] | None = None
     ) -> Answer:
         """Computes a batch of the run; an error is part of the answer.
 
         Args:
             places: of the rows.
             sent: the rows themselves, where they are not among what the run was sent with.
-            on_passes: called now and then with the passes since the last call.
+            on_passes: called now and then, if at all, with the passes since the last call; the rest are in the answer,
+                because a message of its own for each batch would take longer than small batches do.
         """
         spec, passes, told = self._spec, 0, monotonic()
         if spec is None:
@@ -89,7 +91,7 @@ class Workbench:
         def count(rows: int) -> None:
             nonlocal passes, told
             passes += rows
-            if monotonic() - told > _EVERY:
+            if on_passes is not None and monotonic() - told > _EVERY:
                 on_passes(passes)
                 passes, told = 0, monotonic()
 
@@ -99,9 +101,7 @@ class Workbench:
                 rows = spec.compute(places) if sent is None else spec.compute_rows(unpack_rows(spec.data, sent))
         except Exception as error:
             return packed_error(error)
-        if passes:
-            on_passes(passes)
-        return [getattr(rows, field.name).numpy() for field in fields(rows)], perf_counter() - begin
+        return [getattr(rows, field.name).numpy() for field in fields(rows)], perf_counter() - begin, passes
 
 
 def rows_of(arrays: list[np.ndarray[Any, np.dtype[Any]]]) -> Rows:

@@ -13,6 +13,8 @@ from queue import SimpleQueue
 from shutil import rmtree
 from typing import IO, Any
 
+import torch
+
 from hammingbox.running.freed_memory import keep_freed_memory
 from hammingbox.running.shared_tables import fetch_table
 from hammingbox.running.workbench import Workbench, own_versions, packed_error
@@ -75,7 +77,9 @@ def main() -> None:
                 write_message(answers, ("refused", number, packed_error(error)))
         else:
             ticket, places, rows = rest
-            answer = bench.compute(places, rows, lambda passes: write_message(answers, ("passed", passes)))
+            answer = bench.compute(
+                torch.from_numpy(places), rows, lambda passes: write_message(answers, ("passed", passes))
+            )
             write_message(answers, ("answer", ticket, answer))
 
 
