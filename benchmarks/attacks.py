@@ -7,7 +7,7 @@ this process, compared as ratios within one run.
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import process_time
@@ -91,13 +91,19 @@ class Target:
 def watched() -> Iterator[list[float]]:
     """Collects the time at which each row is broken (all rows are attacked in one batch)."""
     moments: list[float] = []
-    offer = Incumbent.offer
 
-    def watch(best: Incumbent, *point: Any) -> None:
-        offer(best, *point)
-        moments.extend([process_time()] * (int(best.fooled.sum()) - len(moments)))
+    def watched_by(offer: Callable[..., None]) -> Callable[..., None]:
+        def watch(best: Incumbent, *points: Any) -> None:
+            offer(best, *points)
+            moments.extend([process_time()] * (int(best.fooled.sum()) - len(moments)))
 
-    with patch.object(Incumbent, "offer", watch):
+        return watch
+
+    # Searches have two ways to hand over points.
+    with (
+        patch.object(Incumbent, "offer", watched_by(Incumbent.offer)),
+        patch.object(Incumbent, "offer_lists", watched_by(Incumbent.offer_lists)),
+    ):
         yield moments
 
 
