@@ -94,6 +94,11 @@ MISTAKES: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda place: place / "model.ubj",
         'set unknown = "category"',
     ),
+    "two models": (
+        "all.csv --model none.ubj",
+        lambda place: place / "model.ubj",
+        "one --model, got 2 .* `hammingbox compare`",
+    ),
     "other classes in the test file": ("all.csv --test odd.csv", lambda place: place / "model.ubj", "perhaps"),
 }
 

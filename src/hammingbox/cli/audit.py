@@ -24,7 +24,7 @@ from hammingbox.cli.options import (
     Label,
     Memory,
     ModelName,
-    ModelSpec,
+    OneModel,
     Plausible,
     SchemaFile,
     Seed,
@@ -36,6 +36,7 @@ from hammingbox.cli.options import (
     changes_from,
     goal_from,
     model_from,
+    one_model,
 )
 from hammingbox.cli.own_file import reads_own_file
 from hammingbox.cli.sampling import ALL_ROWS, Positive, RowsSeed, rows_or_all
@@ -55,7 +56,7 @@ def audit(
         Path, typer.Option("--out", help="Folder for the records and report.html; a killed audit goes on from it.")
     ],
     label: Label = None,
-    model: ModelSpec = None,
+    models: OneModel = None,
     victim: VictimPath = None,
     model_name: ModelName = "",
     positive: Positive = None,
@@ -108,7 +109,7 @@ def audit(
     json: Json = False,
 ) -> None:
     """Audits a model on a table: what falls to a few changed columns, per class and direction, with a report."""
-    where = driver_device(device, ray)
+    where, model = driver_device(device, ray), one_model(models)
     task = Task.of(data, label, schema_file, data_dir, reading=reading)
     space = task.space(changes_from(immutable, forbid, False, None, None, threat, function, plausible))
     job = AuditJob(

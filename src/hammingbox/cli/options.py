@@ -57,6 +57,8 @@ _MODEL_HELP = (
 )
 ModelSpec = Annotated[str | None, typer.Option("--model", help=_MODEL_HELP, metavar="MODEL")]
 ModelSpecs = Annotated[list[str] | None, typer.Option("--model", help=f"{_MODEL_HELP} Repeatable.", metavar="MODEL")]
+OneModel = Annotated[list[str] | None, typer.Option("--model", help=_MODEL_HELP, metavar="MODEL")]
+"""For `one_model`: an option of one value silently takes the last of several."""
 ModelName = Annotated[
     str,
     typer.Option(help="Names --model in records, in place of the hash of its file; a new version needs a new name."),
@@ -181,6 +183,20 @@ def model_from(
     for note in () if quiet else opened.victim.notes:
         err.print(f"model: {plain(note)}", highlight=False, soft_wrap=True)
     return opened, str(model)
+
+
+def one_model(models: Sequence[str] | None) -> str | None:
+    """The only --model.
+
+    Raises:
+        InputError: several.
+    """
+    if models and len(models) > 1:
+        raise InputError(
+            f"expected one --model, got {len(models)} ({', '.join(models)}). Audit each into a folder of its own, or "
+            "give all of them to `hammingbox compare`."
+        )
+    return models[0] if models else None
 
 
 def goal_from(sources: Sequence[str] | None, targets: Sequence[str] | None) -> Goal:
