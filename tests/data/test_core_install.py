@@ -45,7 +45,7 @@ for use in (lambda: load_table(parquet, label="y"), default_tagger):
 def test_without_optional_libraries_data_loads_and_errors_name_the_extra(tmp_path: Path) -> None:
     csv, parquet = tmp_path / "own.csv", tmp_path / "own.parquet"
     csv.write_text("a,b,y\n" + "".join(f"{i % 7},{i % 3},{i % 2}\n" for i in range(60)))
-    parquet.write_bytes(b"not read without pyarrow")
+    parquet.write_bytes(b"PAR1, not read without pyarrow")
     command = [sys.executable, "-c", PROGRAM, str(csv), str(parquet)]
     own, splice, *errors = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     assert int(own) > 20, "rows of a CSV file"
