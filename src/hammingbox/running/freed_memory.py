@@ -17,7 +17,7 @@ def keep_freed_memory() -> bool:
 
     A step of an attack allocates and frees the same blocks again and again. By default, glibc may return them to the
     system each time, and the system then clears every page of them anew. Whether it does depends on what the process
-    freed before: on some runs the clearing took a fresh worker a third of its time, and the driver almost none.
+    freed before, so workers and driver may differ in the same run.
 
     Called in processes that are this package's alone: the program, workers, actors. Somebody's settings in the
     environment, and other C libraries, are left as they are.
