@@ -23,6 +23,7 @@ FEW = 512
 def steps(before: str, **environment: str) -> int:
     """Page faults of a step in a fresh process."""
     own = {name: value for name, value in os.environ.items() if name not in freed_memory._OWN_CHOICE}
+    own["PYTHONPATH"] = str(Path(__file__).parents[1])  # where it finds `toys`
     code = f"from toys.workers import faults_of_a_step\n{before}\nprint(faults_of_a_step())"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=own | environment
