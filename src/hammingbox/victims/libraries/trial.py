@@ -20,6 +20,9 @@ _PART = 10 * 2**20
 _SECONDS_PER_PART, _BYTES, _BYTES_PER_BYTE = 4, 512 * 2**20, 20
 """Processor time for each 10 MiB of a file, and memory, both without what the import of the library takes."""
 
+_KILL = 9
+"""The signal with which the system ends what goes beyond its limits."""
+
 LIMITS = """
 def limit(seconds, size):
     try:
@@ -199,4 +202,6 @@ def _reason(done: subprocess.CompletedProcess[bytes]) -> str:
 
 def reason_of_signal(number: int) -> str:
     """Why a process that a signal ended did not open a file."""
+    if number == _KILL:
+        return "the reader was killed, as above its limits of processor time and memory; try again first"
     return f"the reader died of signal {number}"
